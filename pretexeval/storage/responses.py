@@ -51,7 +51,6 @@ class ResponseStore:
         self._send = send
         self.folder = root / responses_folder(model_id)
         self._intact: dict[str, tuple[int, int]] = {}
-        self._selected: dict[frozenset[str], dict[str, pl.DataFrame]] = {}
 
     @staticmethod
     def read_checksum(name: str) -> str | None:
@@ -133,21 +132,6 @@ class ResponseStore:
         if keys is not None:
             rows = rows.join(keys, on="prompt_key", how="semi", maintain_order="left")
         return prefer_responses(rows.collect(engine="streaming")).select(names)
-
-    def read_selected(self, keys: frozenset[str]) -> pl.DataFrame:
-        """Return prompt_key, repeat and response of a few prompts, as `read` does.
-
-        If the same keys are read again, only files that are new since then are read.
-        """
-        known = self._selected.setdefault(keys, {})
-        names = [*KEYS, "response", "status"]
-        empty = RESPONSES.empty.select(names)
-        files = self.list_files()
-        for file in files:
-            if file.name not in known:
-                rows = scan_response_files([file]).select(names)
-                known[file.name] = rows.filter(pl.col("prompt_key").is_in(keys)).collect()
-        return prefer_responses(pl.concat([empty, *(known[file.name] for file in files)])).drop("status")
 
     def read_failed(self) -> pl.DataFrame:
         """Return prompt_key, repeat and is_open of the prompts that were asked and have no answer.

@@ -6,13 +6,16 @@ asked twice for a chain.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import polars as pl
 
 from pretexeval.engines.loading import load_engine
 from pretexeval.engines.thoughts import split_reply
 from pretexeval.storage.files import read_stage_files
+from pretexeval.storage.responses import KEYS
 from pretexeval.storage.store import Store
 from schemas.exchange import Prompt, hash_prompt
 from tasks.answers.reading import read_answer
@@ -45,7 +48,8 @@ def read_chains(evaluation: Evaluation) -> dict[str, str]:
 def _read_right_chains(evaluation: Evaluation, requests: Sequence[ChainRequest]) -> dict[str, str]:
     """Return question_id -> the stored chain of thought that reached the right answer."""
     rows = {request.key: request.row for request in requests}
-    stored = evaluation.store.read_selected(frozenset(rows)).drop_nulls("response")
+    keys = pl.LazyFrame({"prompt_key": list(rows)}, {"prompt_key": pl.String})
+    stored = evaluation.store.read([*KEYS, "response"], keys).drop_nulls("response")
     chains: dict[str, str] = {}
     for key, _, response in stored.sort("repeat").iter_rows():
         if (chain := extract_chain(evaluation, rows[key], response)) is not None:
@@ -83,18 +87,25 @@ def ask_chains(
     """
     sampling = evaluation.request_settings.sampling
     repeats = range(evaluation.subject.n_repeats)
-    if not any(_list_waiting(evaluation, requests, repeat) for repeat in repeats):
+    right = _read_right_chains(evaluation, requests)
+    if not any(_list_waiting(evaluation, requests, repeat, right) for repeat in repeats):
         # A session would wait until no shard of the model is asked.
         return
     with ModelSession(evaluation.model, store, load) as session:
         for repeat in repeats:
-            waiting = _list_waiting(evaluation, requests, repeat)
+            right = _read_right_chains(evaluation, requests)
+            waiting = _list_waiting(evaluation, requests, repeat, right)
             session.ask(waiting.items(), replace(sampling, repeat=repeat), on_progress)
 
 
-def _list_waiting(evaluation: Evaluation, requests: Sequence[ChainRequest], repeat: int) -> dict[str, Prompt]:
-    """Return key -> prompt of the questions without a right chain that this repeat was not asked."""
-    right = _read_right_chains(evaluation, requests)
+def _list_waiting(
+    evaluation: Evaluation, requests: Sequence[ChainRequest], repeat: int, right: Collection[str]
+) -> dict[str, Prompt]:
+    """Return key -> prompt of the questions without a right chain that this repeat was not asked.
+
+    Args:
+        right: the ids of the questions with a right chain.
+    """
     settled = evaluation.store.read_settled_keys(repeat)
     return {
         request.key: request.prompt

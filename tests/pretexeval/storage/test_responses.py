@@ -1,14 +1,14 @@
 """The response store: what is stored, what is settled, and files that are damaged or cannot be written."""
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from pretexeval.storage.responses import ResponseStore, scan_response_files
+from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
 
@@ -51,26 +51,12 @@ def test_response_is_stored_unchanged(store: ResponseStore) -> None:
     ]
 
 
-def test_selected_prompts_are_read_from_each_file_once(
-    store: ResponseStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths: list[Path] = []
-
-    def scan_files(files: Sequence[Path]) -> pl.LazyFrame:
-        paths.extend(files)
-        return scan_response_files(files)
-
-    monkeypatch.setattr("pretexeval.storage.responses.scan_response_files", scan_files)
-    wanted = frozenset({K1, K2})
-    assert store.read_selected(wanted).rows() == []
-    first = append(store, k1=FAILED, k3=FULL)
-    assert store.read_selected(wanted).rows() == [(K1, 0, None)]
-    second = append(store, k1=FULL, k2=Completion("False"))
-    for _ in range(2):
-        assert sorted(store.read_selected(wanted).rows()) == [(K1, 0, " True\n"), (K2, 0, "False")]
-    assert paths == [first, second]
-    second.write_bytes(b"damaged")
-    assert store.read_selected(wanted).rows() == [(K1, 0, None)]
+def test_chosen_prompts_are_read_with_their_response_if_there_is_one(store: ResponseStore) -> None:
+    wanted, columns = pl.LazyFrame({"prompt_key": [K1, K2]}), ["prompt_key", "response"]
+    append(store, k1=FAILED, k3=FULL)
+    assert store.read(columns, wanted).rows() == [(K1, None)]
+    append(store, k1=FULL, k2=Completion("False"))
+    assert sorted(store.read(columns, wanted).rows()) == [(K1, " True\n"), (K2, "False")]
 
 
 def test_what_parquet_cannot_hold_is_replaced_and_costs_no_other_response(store: ResponseStore) -> None:
