@@ -44,7 +44,5 @@ class ChainOfThoughtConfig(ConfigTable):
 
     repeats: Annotated[int, Field(ge=1, le=100)] = 5
     """How often each question is asked."""
-    temperature: Annotated[float, Field(ge=0)] = 0.8
-    """Sampling temperature. Only the likeliest tokens that have a probability of 0.8 together are sampled."""
     max_tokens: Annotated[int, Field(ge=1)] = 512
     """Maximum number of tokens in a chain of thought and its answer."""

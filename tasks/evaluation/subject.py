@@ -32,7 +32,8 @@ ANSWER_TEXTS = tuple(
 # A parameter of vLLM: the text at which generation ends is part of the response.
 KEEP_STOP_TEXT = {"include_stop_str_in_output": True}
 
-TOP_P = 0.8
+CHAIN_TEMPERATURE = 0.8
+CHAIN_TOP_P = 0.8
 """Probability of the likeliest tokens among which a chain of thought is sampled (MultifacetEval, 4.1)."""
 
 
@@ -100,14 +101,13 @@ class Subject:
             return build_sampling(
                 model, max_tokens=max_tokens, temperature=model.temperature, seed=model.seed, stop=stop
             )
-        chain = self.chain_of_thought
         return build_sampling(
             model,
-            max_tokens=chain.max_tokens,
-            temperature=chain.temperature,
+            max_tokens=self.chain_of_thought.max_tokens,
+            temperature=CHAIN_TEMPERATURE,
             seed=0,
             stop=stop,
-            top_p=TOP_P,
+            top_p=CHAIN_TOP_P,
         )
 
 
