@@ -6,13 +6,16 @@ The string below a field is the text of docs/configuration.md (`pretexeval.confi
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
+from pretexeval.primitives.hashing import render_canonical_json
 from pretexeval.primitives.secrets import has_secret
+from schemas.exchange import Sampling
 
 CPU_POOL = "cpu"
 """The work pool for flows that take no card."""
@@ -175,6 +178,15 @@ class EngineConfig(ConfigTable):
         if self.price_input is None or self.price_output is None:
             return None
         return (n_prompt_tokens * self.price_input + n_completion_tokens * self.price_output) / 1_000_000
+
+    def adapt(self, sampling: Sampling) -> Sampling:
+        """Return the parameters with those that this table adds, renames or leaves out."""
+        return replace(
+            sampling,
+            extra_body=render_canonical_json(self.extra_body) if self.extra_body else None,
+            leave_out=tuple(sorted({*self.leave_out} - {STREAM})),
+            rename=tuple(sorted(self.rename.items())),
+        )
 
     @field_validator("api_key_env")
     @classmethod

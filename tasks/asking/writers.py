@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pretexeval.config.engines import WriterConfig
+from pretexeval.config.engines import STREAM, WriterConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.engines.thoughts import split_reply
@@ -15,7 +15,6 @@ from pretexeval.storage.store import Store
 from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling, hash_prompt
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.asking.prompts import PromptForm
-from tasks.asking.sampling import build_sampling, describe_asking
 
 # In completion style a model would continue with another paragraph.
 STOP_TEXTS = ("\n\n",)
@@ -44,19 +43,23 @@ class Writer:
         config = self.config
         prompt = PromptForm(config.prompt_style, config.system_prompt).wrap(content)
         stop = STOP_TEXTS if config.prompt_style == "completion" else ()
-        sampling = build_sampling(
-            config, max_tokens=max_tokens, temperature=temperature, seed=seed, stop=stop
-        )
+        sampling = config.adapt(Sampling(max_tokens, temperature, seed, stop))
         return WriterPrompt(hash_prompt(self.model_id, prompt, sampling), prompt, sampling)
 
     def describe(self) -> dict[str, object]:
         """Return, as JSON, what its replies depend on besides the instruction."""
-        config = self.config
+        config, marks = self.config, self.config.reasoning_marks
+        settings = {
+            "extra_body": config.extra_body,
+            "leave_out": sorted({*config.leave_out} - {STREAM}),
+            "rename": config.rename,
+        }
         return {
             "model_id": self.model_id,
             "prompt_style": config.prompt_style,
             "system_prompt": config.system_prompt if config.prompt_style == "chat" else None,
-            **describe_asking(config),
+            **{name: value for name, value in settings.items() if value},
+            **({} if marks is None else {"reasoning_marks": list(marks)}),
         }
 
 

@@ -12,7 +12,6 @@ from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Sampling
 from tasks.asking.prompts import QUESTION_STOP_TEXTS, SAMPLE_STOP_TEXTS
-from tasks.asking.sampling import build_sampling
 from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, UNSURE_ITEMS, ItemKind
 from tasks.evaluation.requests import (
     REQUESTS_VERSION,
@@ -97,18 +96,9 @@ class Subject:
             return _build_sample_sampling(model.model_copy(update={"early_stop": False}))
         stop = QUESTION_STOP_TEXTS if model.prompt_style == "completion" else ()
         if not self.is_reasoned:
-            max_tokens = self.questions.max_tokens
-            return build_sampling(
-                model, max_tokens=max_tokens, temperature=model.temperature, seed=model.seed, stop=stop
-            )
-        return build_sampling(
-            model,
-            max_tokens=self.chain_of_thought.max_tokens,
-            temperature=CHAIN_TEMPERATURE,
-            seed=0,
-            stop=stop,
-            top_p=CHAIN_TOP_P,
-        )
+            return model.adapt(Sampling(self.questions.max_tokens, model.temperature, model.seed, stop))
+        n_tokens = self.chain_of_thought.max_tokens
+        return model.adapt(Sampling(n_tokens, CHAIN_TEMPERATURE, seed=0, stop=stop, top_p=CHAIN_TOP_P))
 
 
 OF_SAMPLES = Subject()
@@ -130,11 +120,4 @@ def _build_sample_sampling(model: ModelConfig) -> Sampling:
     if model.early_stop:
         stop += ANSWER_TEXTS
         model = model.model_copy(update={"extra_body": model.extra_body | KEEP_STOP_TEXT})
-    return build_sampling(
-        model,
-        max_tokens=model.max_tokens,
-        temperature=model.temperature,
-        seed=model.seed,
-        stop=stop,
-        logprobs=model.logprobs,
-    )
+    return model.adapt(Sampling(model.max_tokens, model.temperature, model.seed, stop, model.logprobs))

@@ -17,7 +17,6 @@ from pretexeval.engines.openai_engine import MAX_OUTAGES, ask_through_outages
 from pretexeval.engines.spending import TEMPLATE_TOKENS
 from pretexeval.primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
-from tasks.asking.sampling import build_sampling
 from tests.support.endpoint import (
     Body,
     Endpoint,
@@ -57,7 +56,7 @@ def test_sampling_is_sent_and_parameters_are_added_renamed_and_left_out() -> Non
         rename={"max_tokens": "max_completion_tokens"},
         leave_out=["temperature", "stop"],
     )
-    changed = build_sampling(config, max_tokens=900, seed=7, stop=("Statement",))
+    changed = config.adapt(Sampling(max_tokens=900, seed=7, stop=("Statement",)))
     plain = Sampling(max_tokens=3, temperature=0.5, seed=7, stop=("Statement",))
     with serve_endpoint(
         lambda body, number: TRUE if number != 1 else reply_to_chat({"content": "a"})

@@ -33,7 +33,6 @@ from pretexeval.engines.vllm_process import (
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.process import pause_collector
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
-from tasks.asking.sampling import build_sampling
 from tests.support.command import REPOSITORY
 from tests.support.tiny_llama import MAX_POSITIONS, WORDS
 from tests.support.vllm_server import start_vllm_server
@@ -320,7 +319,7 @@ def test_settings_reach_the_chat_template_and_the_sampling(tmp_path: Path) -> No
     chat = Prompt("chat", '[{"content":"Influenza may cause fever.","role":"user"}]')
     config = configure(folder, dtype="float32", extra_body={"allowed_token_ids": [false]})
     with closing(load_engine(config)) as engine:
-        (plain,) = engine.generate([chat], build_sampling(config, max_tokens=3))
+        (plain,) = engine.generate([chat], config.adapt(Sampling(max_tokens=3)))
     assert (plain.response, plain.reasoning) == (" False" * 3, None)
     assert str(plain.served).startswith("vLLM ")
     assert str(plain.served).endswith(", float32")
@@ -329,7 +328,7 @@ def test_settings_reach_the_chat_template_and_the_sampling(tmp_path: Path) -> No
     thinking = {"chat_template_kwargs": {"enable_thinking": True}}
     config = configure(folder, dtype="float32", extra_body=thinking)
     with closing(load_engine(config)) as engine:
-        (cut,) = engine.generate([chat], build_sampling(config, max_tokens=2))
+        (cut,) = engine.generate([chat], config.adapt(Sampling(max_tokens=2)))
     assert cut.n_prompt_tokens != plain.n_prompt_tokens
     assert (cut.response, cut.finish_reason) == ("", "length")
     assert cut.reasoning
