@@ -24,6 +24,9 @@ class Engine(ABC):
     A failure of one prompt is not raised: the completion of that prompt reports it.
     """
 
+    max_attempts = 5
+    """How often a request to an endpoint is sent before it counts as failed."""
+
     def generate(
         self,
         prompts: Sequence[Prompt],
