@@ -4,7 +4,7 @@ The string below a field is the text of docs/configuration.md (`pretexeval.confi
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -16,7 +16,7 @@ NEW = "new"
 """The age of a fact that none of the older releases holds."""
 
 EvidenceKind = Literal["hierarchy", "names", "generality", "likeness"]
-EVIDENCE: tuple[EvidenceKind, ...] = ("hierarchy", "names", "generality", "likeness")
+EVIDENCE: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 Shape = Literal["symmetric", "transitive", "equivalence", "functional", "directed"]
 
 

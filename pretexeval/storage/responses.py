@@ -80,7 +80,7 @@ class ResponseStore:
                 "model_id": self.model_id,
                 "repeat": repeat,
                 "prompt": replace_surrogates(prompt.text),
-                **_fit_columns(completion),
+                **{name: _fit(name, value) for name, value in vars(completion).items()},
             }
             for key, prompt, completion in zip(keys, prompts, completions, strict=True)
         ]
@@ -213,12 +213,8 @@ def _count_answers(path: Path) -> str:
         return f"an unknown number of answers, {path.stat().st_size:,} bytes"
 
 
-def _fit_columns(completion: Completion) -> dict[str, object]:
-    """Return the values of a completion, with null in place of what its column cannot hold."""
-    return {name: _fit(name, value) for name, value in vars(completion).items()}
-
-
 def _fit(name: str, value: object) -> object:
+    """Return a value of a completion, or None if its column cannot hold it."""
     if name.startswith("n_"):
         return read_count(value)
     if name.startswith("logprob_"):
