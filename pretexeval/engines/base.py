@@ -27,25 +27,10 @@ class Engine(ABC):
     max_attempts = 5
     """How often a request to an endpoint is sent before it counts as failed."""
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> list[Completion]:
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """Return one completion per prompt, in order. Raises as `answer` does."""
         received: dict[int, Completion] = {}
-        n_reported = 0
-
-        def report() -> None:
-            nonlocal n_reported
-            n_more = len(received) - n_reported
-            n_reported += n_more
-            if on_progress is not None:
-                on_progress(n_more)
-
-        self.answer(prompts, sampling, received.__setitem__, report)
-        report()
+        self.answer(prompts, sampling, received.__setitem__, lambda: None)
         return [received[number] for number in range(len(prompts))]
 
     @abstractmethod

@@ -74,7 +74,7 @@ class Estimates:
         low, high = (np.where(self["n_effective"] < MIN_CLUSTERS, np.nan, limit) for limit in (low, high))
         return Limits(np.where(is_difference, low, low_gained), np.where(is_difference, high, high_gained))
 
-    def test(self, *, is_base_fixed: bool = False) -> Floats:
+    def test(self) -> Floats:
         """Return the two-sided p-value of each difference: the level at which its interval meets 0.
 
         It is nan for a share, and where there are too few clusters for an interval.
@@ -82,7 +82,7 @@ class Estimates:
         low, high = np.full(len(self.scores), np.log(MIN_P)), np.full(len(self.scores), np.log(MAX_P))
         for _ in range(N_HALVINGS):
             middle = (low + high) / 2
-            limits = self.limit(level=np.exp(middle), is_base_fixed=is_base_fixed)
+            limits = self.limit(level=np.exp(middle))
             contains_zero = (limits.low <= 0) & (limits.high >= 0)
             # A lower level gives a wider interval.
             low, high = np.where(contains_zero, middle, low), np.where(contains_zero, high, middle)

@@ -62,7 +62,6 @@ class Session:
     alone: list[Completion]
     mixed: list[Completion]
     stopped: list[Completion]
-    n_done: int
     reopened: list[Completion]
     queued: list[Completion]
     kept: dict[int, Completion]
@@ -103,7 +102,6 @@ def _variables() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def session(tiny_llama: Path, _variables: None) -> Session:
-    progress: list[int] = []
     with closing(load_engine(configure(tiny_llama))) as engine:
         assert isinstance(engine, VllmEngine)
         batch = engine.generate(SHORT, GREEDY)
@@ -111,7 +109,7 @@ def session(tiny_llama: Path, _variables: None) -> Session:
         queued = engine.generate(SHORT, GREEDY)
         engine._n_most = n_most
         alone = [engine.generate([prompt], GREEDY)[0] for prompt in SHORT[:10]]
-        mixed = engine.generate([SHORT[0], LONG, CHAT, SHORT[1]], GREEDY, progress.append)
+        mixed = engine.generate([SHORT[0], LONG, CHAT, SHORT[1]], GREEDY)
         stop = (str(batch[0].response)[-1:],)
         plain = Sampling(max_tokens=4, stop=stop)
         with_stop = replace(plain, extra_body='{"include_stop_str_in_output":true}')
@@ -122,7 +120,7 @@ def session(tiny_llama: Path, _variables: None) -> Session:
         assert engine._llm is used()
         reopened = engine.generate(SHORT, GREEDY)
         kept = crash(engine, SHORT * 20)
-    return Session(batch, alone, mixed, stopped, sum(progress), reopened, queued, kept, used)
+    return Session(batch, alone, mixed, stopped, reopened, queued, kept, used)
 
 
 def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
@@ -163,7 +161,6 @@ def test_prompt_that_does_not_fit_is_an_error_row_among_answers(session: Session
     assert str(MAX_POSITIONS) in str(long.error)
     assert_same_but_for_ties([first, second], session.batch[:2])
     assert chat.status == "ok"
-    assert session.n_done == len(session.mixed)
 
 
 @pytest.mark.slow
