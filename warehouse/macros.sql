@@ -11,6 +11,15 @@ create macro detectable(width) as width / 2 / 1.959963984540054 * 2.801585218112
 -- The share of observations that are right: c of n in each unit.
 create macro share(c, n) as sum(c)::double / nullif(sum(n), 0);
 
+-- The number of choices of n things out of k; 0 if k < n.
+create macro choose(k, n) as
+    if(k < n, 0, factorial(k::integer) // factorial(n::integer) // factorial(greatest(k - n, 0)::integer));
+
+-- Under the policy `excluded`, a score is null if more than a fifth of its units is left out, because the rest is the
+-- model's own selection.
+create macro unless_selected(score, scoring_policy, left_out_rate) as
+    case when scoring_policy <> 'excluded' or left_out_rate <= 0.2 then score end;
+
 -- Wilson's 95 % score interval (Wilson 1927) of a share p of n independent observations:
 -- (pn + z²/2 ± z √(p(1−p)n + z²/4)) / (n + z²), z = 1.959964. The cases avoid a rounding error at p = 0 and 1.
 create macro wilson_limit(p, n, z) as

@@ -107,6 +107,28 @@ def test_every_row_has_the_scores_of_its_samples(
         assert_scores(row, own, len(row["transformations"]) if "transformations" in row else n_forms)
 
 
+def test_the_sums_of_the_views_are_the_scores_that_the_intervals_belong_to(published: DataFolder) -> None:
+    own = {measure: measure for measure in MEASURES}
+    parts: tuple[tuple[str, str, dict[str, str]], ...] = (
+        ("leaderboard", "grouping_by = 'edition'", own),
+        ("accuracy_by_relation", "grouping_by = 'relation' and group_name = relation", own),
+        (
+            "joint_accuracy_curve",
+            "grouping_by = 'choices' and group_position = n",
+            {"joint_accuracy": "average_accuracy"},
+        ),
+    )
+    key = "edition_id, model_id, method, scoring_policy, repeat"
+    for view, condition, measures in parts:
+        for measure, score in measures.items():
+            sql = f"select {key}, added.{measure} as added, scores.{score} as scored from {view} as added"
+            rows = published.query(f"{sql} inner join scores using ({key}) where {condition}")
+            known = [row for row in rows if row["added"] is not None]
+            assert len(known) > len(rows) / 2
+            expected = pytest.approx([row["scored"] for row in known], abs=1e-12)
+            assert [row["added"] for row in known] == expected
+
+
 def test_the_columns_that_only_some_of_these_views_have(published: DataFolder, settings: Settings) -> None:
     board = published.query("from leaderboard")
     scores = {"mastery_ci_high", "joint_accuracy_ci_low", "true_rate", "consistency", "error_rate"}

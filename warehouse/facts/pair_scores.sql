@@ -5,8 +5,9 @@
 -- samples were asked.
 -- is_in_full: all samples of the pair were to be asked.
 -- is_complete: all 2k samples are graded; or the pair was not asked in full, and one of its samples is wrong. Only then does
--- the pair count in mastery: it is mastered if all samples are right. A triplet counts in the joint accuracy only if the
--- pair was asked in full and all k samples of the triplet are graded.
+-- the pair count in mastery: it is mastered if all samples are right. n_triplets, n_triplets_right: the triplets that count
+-- in the joint accuracy, because the pair was asked in full and all k samples of the triplet are graded, and those of them
+-- with all samples right.
 create table pair_scores as
 with counted as (
     select
@@ -37,6 +38,9 @@ select
     n_correct_of_true + n_correct_of_false as n_correct,
     n_graded = 2 * k or (not is_in_full and n_errors = 0 and n_correct < n_graded) as is_complete,
     is_complete and n_correct = 2 * k as is_mastered,
+    case when is_in_full then (n_positive = k)::integer + (n_negative = k)::integer else 0 end as n_triplets,
+    case when is_in_full then (n_positive_right = k)::integer + (n_negative_right = k)::integer else 0 end
+        as n_triplets_right,
     head_cluster, positive_tail_cluster, negative_tail_cluster
 from counted
 inner join storage.pair_clusters using (edition_id, pair_id)
