@@ -1,16 +1,19 @@
 """The worker of a host with cards: ``python -m commands.deploy.gpu_worker [--pool POOL] [OPTION …]``.
 
 It starts as many runs at a time as the host has cards, or one at a time if it has none. A run waits until the
-cards that its model needs are free (`pretexeval.engines.cards`). CUDA_VISIBLE_DEVICES limits the cards.
+cards that its model needs are free (`pretexeval.engines.cards`). The name of the worker says how many cards
+there are, so that a deployed run divides its prompts among them. CUDA_VISIBLE_DEVICES limits the cards.
 Further options go to `prefect worker start`.
 """
 
 import argparse
 import os
+import socket
 import sys
 
 from pretexeval.config.engines import DEFAULT_POOL
 from pretexeval.engines.cards import CARDS_VARIABLE, list_cards
+from pretexeval.primitives.errors import count_noun
 
 
 def main() -> None:
@@ -30,6 +33,8 @@ def main() -> None:
         parser.error(f"--except {options.others}: no card of this host is left")
     visible = {CARDS_VARIABLE: ",".join(cards)} if others and cards else {}
     start = [sys.executable, "-m", "prefect", "worker", "start", "--pool", options.pool, "--type", "process"]
+    if cards:
+        start += ["--name", f"{socket.gethostname()}-{os.getpid()} ({count_noun(len(cards), 'card')})"]
     os.execve(sys.executable, [*start, "--limit", str(len(cards) or 1), *more], os.environ | visible)
 
 

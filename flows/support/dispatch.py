@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -22,7 +23,7 @@ import httpx
 from prefect import Flow, get_run_logger, runtime
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
-from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.objects import FlowRun, State, StateType, Worker, WorkerStatus
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Failed, Pending
@@ -30,7 +31,7 @@ from prefect.states import Failed, Pending
 from flows.support.cancellation import RUN_OF_WORKER, require_not_cancelled
 from flows.support.runs import Outcome, Parameters, call_flow, describe_end, render_parameters
 from pretexeval.config.engines import EngineConfig, ModelConfig
-from pretexeval.engines.cards import list_cards
+from pretexeval.engines.cards import CARDS_IN_NAME, list_cards
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 from pretexeval.primitives.hashing import hash_text
 from tasks.evaluation.evaluation import find_model, plan_evaluation
@@ -256,8 +257,9 @@ def retry_while_unavailable(request: Callable[[], Reply]) -> Reply:
 def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[Outcome]:
     """Run the flow for each set of parameters.
 
-    The prompts of a model with several workers are divided into shards, which are runs of their own. When all
-    have ended, one more run scores the answers, unless a shard failed.
+    The prompts of a model are divided into shards, which are runs of their own, if it has several workers, or
+    if several cards are free for it. When all have ended, one more run scores the answers, unless a shard
+    failed.
     """
     parts = list(_divide(calls))
     ended = _run(evaluate, [part for _, part in parts])
@@ -279,21 +281,52 @@ def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> li
 
 def _divide(calls: Sequence[Parameters]) -> Iterator[tuple[int, Parameters]]:
     """Yield the number of an evaluation and the parameters of one of its runs, in the order of the runs."""
-    models, n_cards = list(map(_find_model, calls)), len(list_cards())
-    if runtime.deployment.id is not None:
+    models, is_deployed = list(map(_find_model, calls)), runtime.deployment.id is not None
+    pools: dict[str, list[int]] = {}
+    for number, model in enumerate(models):
+        pools.setdefault(model.work_pool if is_deployed else "", []).append(number)
+    for pool, numbers in pools.items():
+        n_cards = _count_cards(pool) if is_deployed else len(list_cards())
+        try:
+            if n_cards > 1:
+                planned = schedule_evaluations([plan_evaluation(**calls[n]) for n in numbers], n_cards)
+                parts = [(numbers[part.job_number], part.number, part.of) for part in planned]
+            else:
+                parts = _divide_as_configured(models, numbers, is_deployed=is_deployed)
+        except InputError:
+            # The files of a model may be on the host of its workers alone.
+            if not is_deployed:
+                raise
+            parts = _divide_as_configured(models, numbers, is_deployed=True)
+        for n, number, of in parts:
+            yield n, calls[n] | ({"shard": Shard(number=number, of=of)} if of > 1 else {})
+
+
+def _divide_as_configured(
+    models: Sequence[ModelConfig], numbers: Sequence[int], *, is_deployed: bool
+) -> list[tuple[int, int, int]]:
+    """Return number, shard and number of shards of each run. Only workers of a pool share an evaluation."""
+    if is_deployed:
         # Models that take most cards begin first, so that those of one card fill what is left.
-        order = sorted(range(len(calls)), key=lambda n: -models[n].n_cards)
-        parts = [(n, k + 1, models[n].workers or 1) for n in order for k in range(models[n].workers or 1)]
-    elif n_cards > 1:
-        planned = schedule_evaluations([plan_evaluation(**call) for call in calls], n_cards)
-        parts = [(part.job_number, part.number, part.of) for part in planned]
-    else:
-        for model in models:
-            if model.workers is not None and model.workers > 1:
-                logger.warning("%s: this process asks alone, without `workers`", model.name)
-        parts = [(n, 1, 1) for n in range(len(calls))]
-    for n, number, of in parts:
-        yield n, calls[n] | ({"shard": Shard(number=number, of=of)} if of > 1 else {})
+        order = sorted(numbers, key=lambda n: -models[n].n_cards)
+        return [(n, k + 1, models[n].workers or 1) for n in order for k in range(models[n].workers or 1)]
+    for model in (models[n] for n in numbers):
+        if model.workers is not None and model.workers > 1:
+            logger.warning("%s: this process asks alone, without `workers`", model.name)
+    return [(n, 1, 1) for n in numbers]
+
+
+def _count_cards(pool: str) -> int:
+    """Return the cards of all workers of a pool that are online, which their names say (gpu_worker.py)."""
+    online = [worker.name for worker in _read_workers(pool) if worker.status == WorkerStatus.ONLINE]
+    return sum(int(found[1]) for name in online if (found := CARDS_IN_NAME.search(name)))
+
+
+def _read_workers(pool: str) -> list[Worker]:
+    """Return the workers of a pool; none if there is no such pool, which the run in it will say."""
+    with get_client(sync_client=True) as client, suppress(httpx.HTTPStatusError):
+        return retry_while_unavailable(partial(client.read_workers_for_work_pool, pool))
+    return []
 
 
 def _run(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[Outcome]:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import tempfile
 import time
 from functools import cache
@@ -17,6 +18,8 @@ CARDS_VARIABLE = "CUDA_VISIBLE_DEVICES"
 POLL_S = 1.0
 # A broken card is free again at once, so without this rest it would take one run after the other.
 REST_S = 1800.0
+CARDS_IN_NAME = re.compile(r"\((\d+) cards?\)$")
+"""The end of the name of a worker with cards, by which a deployed run knows how many cards a pool has."""
 # Card -> its lock, which the operating system releases when this process ends.
 _held: dict[str, FileLock] = {}
 

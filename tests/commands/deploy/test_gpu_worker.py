@@ -8,6 +8,7 @@ import pytest
 
 from commands.deploy import gpu_worker
 from pretexeval.engines import cards
+from pretexeval.engines.cards import CARDS_IN_NAME
 from tests.support.simulated_host import A100, list_cards, write_program
 
 CASES: list[tuple[int, list[str], str, int, str | None]] = [
@@ -40,8 +41,14 @@ def test_the_command_of_prefect(
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     for n_cards, options, pool, limit, visible in CASES:
         start(n_cards, *options, "--with-healthcheck")
-        command = f"-m prefect worker start --pool {pool} --type process --limit {limit} --with-healthcheck"
-        assert started[-1] == (command.split(), visible), options
+        command, seen = started[-1]
+        name = command[command.index("--name") + 1] if n_cards else ""
+        found = CARDS_IN_NAME.search(name)
+        assert (found[1] if found else None) == (str(limit) if n_cards else None), options
+        named = ["--name", name] if n_cards else []
+        expected = [*f"-m prefect worker start --pool {pool} --type process".split(), *named]
+        assert command == [*expected, "--limit", str(limit), "--with-healthcheck"], options
+        assert seen == visible, options
     (tmp_path / "nvidia-smi").unlink()
     for n_cards, others, said in (
         (0, "6", "--except: 6: the numbers of the cards of this host are: none"),

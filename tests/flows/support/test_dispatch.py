@@ -8,14 +8,16 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 from prefect import flow, runtime
-from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.objects import FlowRun, State, StateType, Worker, WorkerStatus
 
 from flows.evaluate_model import evaluate_model
 from flows.support import dispatch
 from flows.support.runs import Outcome
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
+from pretexeval.primitives.errors import InputError
 from tasks.evaluation.missing_answers import Shard
+from tasks.evaluation.schedule import Job, Part, plan_parts
 
 RUN = FlowRun.model_construct(name="run")
 REQUEST = httpx.Request("GET", "http://127.0.0.1/api")
@@ -41,6 +43,7 @@ def evaluate() -> str:
 def _be_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "POLL_S", 0)
     monkeypatch.setattr(runtime.deployment, "id", "deployed", raising=False)
+    monkeypatch.setattr(dispatch, "_read_workers", lambda _: [])
 
 
 def refuse(status: int) -> httpx.HTTPStatusError:
@@ -191,3 +194,31 @@ def test_a_failed_shard_is_named_and_nothing_is_scored(monkeypatch: pytest.Monke
         has_failed=True,
     )
     assert not any(is_asked for _, _, is_asked, _ in started)
+
+
+def test_the_cards_of_a_pool_share_the_prompts_of_a_model_without_workers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("host-1 (8 cards)", "host-2 (1 card)", "ProcessWorker 3", "lost (4 cards)")
+    states = [WorkerStatus.ONLINE] * 3 + [WorkerStatus.OFFLINE]
+    workers = [Worker.model_construct(name=n, status=state) for n, state in zip(names, states, strict=True)]
+    monkeypatch.setattr(dispatch, "_read_workers", lambda pool: workers if pool == "gpu" else [])
+    monkeypatch.setattr(dispatch, "plan_evaluation", lambda **call: call["model_name"])
+
+    def schedule(models: list[str], n_cards: int) -> list[Part]:
+        return plan_parts([Job(name, 1, asking_s=1e5) for name in models], n_cards)
+
+    monkeypatch.setattr(dispatch, "schedule_evaluations", schedule)
+    outcomes, started = run_shards(monkeypatch)
+    assert outcomes == [DONE, DONE]
+    assert [shard.name for _, shard, _, pool in started if shard and pool == "gpu"] == [
+        f"shard-{number}-of-9" for number in range(1, 10)
+    ]
+    assert [shard for _, shard, _, pool in started if pool != "gpu"] == [*SHARDS, None]
+
+    def miss(*_: object) -> list[Part]:
+        raise InputError("the folder of the model is on another host")
+
+    monkeypatch.setattr(dispatch, "schedule_evaluations", miss)
+    _, started = run_shards(monkeypatch)
+    assert [shard for _, shard, _, _ in started] == [None, *SHARDS, None]
