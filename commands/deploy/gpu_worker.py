@@ -21,6 +21,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m commands.deploy.gpu_worker", description=__doc__)
     parser.add_argument("--pool", default=DEFAULT_POOL, help=f"its work pool (default: {DEFAULT_POOL})")
     parser.add_argument(
+        "--name", help="its name; its number of cards is added"
+    )
+    parser.add_argument(
         "--except", dest="others", default="", metavar="CARDS", help="cards of another program, such as 6,7"
     )
     options, more = parser.parse_known_args()
@@ -33,8 +36,8 @@ def main() -> None:
         parser.error(f"--except {options.others}: no card of this host is left")
     visible = {CARDS_VARIABLE: ",".join(cards)} if others and cards else {}
     start = [sys.executable, "-m", "prefect", "worker", "start", "--pool", options.pool, "--type", "process"]
-    if cards:
-        start += ["--name", f"{socket.gethostname()}-{os.getpid()} ({count_noun(len(cards), 'card')})"]
+    name = options.name or f"{socket.gethostname()}-{os.getpid()}"
+    start += ["--name", f"{name} ({count_noun(len(cards), 'card')})" if cards else name]
     os.execve(sys.executable, [*start, "--limit", str(len(cards) or 1), *more], os.environ | visible)
 
 

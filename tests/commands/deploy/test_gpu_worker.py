@@ -16,7 +16,7 @@ CASES: list[tuple[int, list[str], str, int, str | None]] = [
     (1, [], "gpu", 1, None),
     (8, [], "gpu", 8, None),
     (8, ["--except="], "gpu", 8, None),
-    (8, ["--except=6,7", "--pool", "big"], "big", 6, "0,1,2,3,4,5"),
+    (8, ["--except=6,7", "--pool", "big", "--name", "gpu-0"], "big", 6, "0,1,2,3,4,5"),
 ]
 
 
@@ -42,12 +42,12 @@ def test_the_command_of_prefect(
     for n_cards, options, pool, limit, visible in CASES:
         start(n_cards, *options, "--with-healthcheck")
         command, seen = started[-1]
-        name = command[command.index("--name") + 1] if n_cards else ""
+        name = command.pop(command.index("--name") + 1)
         found = CARDS_IN_NAME.search(name)
+        assert name.startswith("gpu-0") == ("gpu-0" in options)
         assert (found[1] if found else None) == (str(limit) if n_cards else None), options
-        named = ["--name", name] if n_cards else []
-        expected = [*f"-m prefect worker start --pool {pool} --type process".split(), *named]
-        assert command == [*expected, "--limit", str(limit), "--with-healthcheck"], options
+        expected = f"-m prefect worker start --pool {pool} --type process --name --limit {limit}"
+        assert command == [*expected.split(), "--with-healthcheck"], options
         assert seen == visible, options
     (tmp_path / "nvidia-smi").unlink()
     for n_cards, others, said in (
