@@ -20,9 +20,7 @@ def main() -> None:
     """Replace this process by Prefect's worker."""
     parser = argparse.ArgumentParser(prog="python -m commands.deploy.gpu_worker", description=__doc__)
     parser.add_argument("--pool", default=DEFAULT_POOL, help=f"its work pool (default: {DEFAULT_POOL})")
-    parser.add_argument(
-        "--name", help="its name; its number of cards is added"
-    )
+    parser.add_argument("--name", help="its name; its number of cards is added")
     parser.add_argument(
         "--except", dest="others", default="", metavar="CARDS", help="cards of another program, such as 6,7"
     )

@@ -16,6 +16,7 @@ from benchmarks.coverage import (
 )
 from benchmarks.coverage import MEASURES as COVERED
 from benchmarks.designed_models import MODELS, PairKind, Pairs, expect_scores
+from benchmarks.enough import find_way, plan_pairs, render_row
 from benchmarks.instrument import Measured, prove_instrument
 from warehouse.query import run_query
 
@@ -149,3 +150,15 @@ def test_equal_numbers_of_pairs_save_prompts_and_their_intervals_cover(pairs: pl
     for key, (covers, _) in found.items():
         assert 0.9 <= covers <= 0.99, key
     assert found["average", "relations"][1] > 0.2
+
+
+@pytest.mark.long
+def test_asking_enough_saves_prompts_without_a_bias(pairs: pl.DataFrame) -> None:
+    way = find_way(pairs, 0.26, 0.5, 0.2)
+    row = render_row(pairs, plan_pairs(pairs), way, 40)
+    mastery, _, _, prompts, bias, width, _, asked, *_ = (float(cell.rstrip("%")) for cell in row)
+    assert mastery == pytest.approx(0.26, abs=0.04)
+    assert 40 < prompts < 60
+    assert abs(bias) < 0.5
+    assert 1 <= width < 1.3
+    assert 0 < asked <= 100
