@@ -13,7 +13,7 @@ from pretexeval.gate.features import are_roles_changed, compare_polarity, extrac
 from pretexeval.gate.lexicon import WORDS, load_groups, make_singular, split_words, stem_word, tag_word
 from pretexeval.gate.names import SLOTS, mask_entities, stem_name_word
 from pretexeval.gate.predicate import is_claim_narrowed, is_entity_changed, is_predicate_changed
-from pretexeval.gate.relations import find_noun_kinds
+from pretexeval.gate.relations import find_noun_kinds, follows_place
 from pretexeval.gate.statement_form import is_malformed, is_not_a_sentence
 from pretexeval.primitives.errors import InputError
 
@@ -221,7 +221,7 @@ def _is_exchanged_copy(statement: Words, text: Words) -> bool:
     stems = set(map(stem_word, other))
     is_told = all(stem_word(word) in stems for word in relation if word.endswith(("s", "ed", "ing")))
     is_told = is_told and all(map(find_noun_kinds, other - own)) and bool(relation - WORDS["copulas"])
-    if not is_told:
+    if not is_told or follows_place(text):
         return False
     exchanged = [SLOTS[word == SLOTS[0]] if word in SLOTS else word for word in statement]
     n_changes = count_changed_words(exchanged, text)

@@ -55,7 +55,9 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     own = statement.stated & _NEVER_IMPLIED
     is_lost = bool(own) and not own & text.hinted and not ("cause" in own and "origin" in text.hinted)
     is_risk_added = "time" in statement.stated and "hazard" in text.hinted - statement.hinted
-    is_changed = bool(added) or is_lost or is_risk_added or _adds_direction(statement, text)
+    # "Is a risk factor for X" does not say "leads to X".
+    is_risk_lost = "hazard" in statement.hinted - text.hinted and "cause" in text.stated - statement.stated
+    is_changed = bool(added) or is_lost or is_risk_added or is_risk_lost or _adds_direction(statement, text)
     is_changed = is_changed or _is_turned(statement.tokens, text.tokens)
     # Ideas are compared only if the text names no class of relation in place of that of the statement. A
     # vague class, as of "is carried by", does not count where a word of the statement has an idea.

@@ -239,6 +239,8 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
         is_passive = is_participle and not WORDS["copulas"].isdisjoint(helpers)
         # "X is stored in Y" is what Y does, "X is attached to Y" is what X does.
         is_turned = is_passive and not _AGENTS.isdisjoint(after)
+        # "Through Y passes X" is what X does.
+        is_turned = is_turned or (not is_passive and not after and follows_place(tokens))
         yield _stem_verb(verb), other if is_turned else subject
     if tokens[second - 1] in ("includes", "include", "has", "have"):
         own = find_phrase_start(tokens, first)
@@ -252,6 +254,12 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
             continue
         if noun and noun not in _NO_OWNER and not find_noun_kinds(noun):
             yield f"of {stem_word(noun)}", tokens[at]
+
+
+def follows_place(tokens: Sequence[str]) -> bool:
+    """Return whether the first entity follows a preposition of place: "Through the X passes the Y."."""
+    first = next(at for at, token in enumerate(tokens) if token in SLOTS)
+    return find_phrase_start(tokens, first) == 1 and tokens[0] in WORDS["places"]
 
 
 def _stem_verb(verb: str) -> str:
