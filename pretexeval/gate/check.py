@@ -182,7 +182,9 @@ def _compare_sentences(statement: Words, text: Words, name_words: frozenset[str]
     text = tuple(word for word in text if word not in unsure)
     own, other = extract_features(statement), extract_features(text)
     lacking = WORDS["privative"] if own.polarity.absent else ()
-    known = frozenset(map(stem_word, (*own.tokens, *name_words, *lacking)))
+    stems = set(map(stem_word, (*own.tokens, *name_words, *lacking)))
+    # Only after two steps have "positive" and "positively" the same stem.
+    known = frozenset(stems.union(map(stem_word, stems)))
     changed = compare_polarity(own, other)
     checks = {
         "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),

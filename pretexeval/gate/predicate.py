@@ -111,7 +111,10 @@ def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the text states another idea in place of a word of the statement."""
     own, other = (frozenset().union(*map(find_ideas, tokens)) for tokens in (statement, text))
     said, told = (set(map(stem_word, tokens)) for tokens in (statement, text))
-    new = frozenset().union(*(find_ideas(word) for word in text if stem_word(word) not in said))
+    # "Within" may stand for "in".
+    repeated = ("within", "inside") if "in" in statement else ()
+    added = (word for word in text if stem_word(word) not in said and word not in repeated)
+    new = frozenset().union(*map(find_ideas, added))
     named = WORDS["class_nouns"].union(SLOTS)
     lost = (w for w in statement if stem_word(w) not in told and w not in named and not _is_neutral(w))
     if new and new.isdisjoint(own) and (own - other or any(lost)):

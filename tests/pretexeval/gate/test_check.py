@@ -87,7 +87,8 @@ def test_most_texts_of_relations_that_the_gate_does_not_know_are_judged_right() 
     assert sum(is_rejected["same"]) <= 0.05 * len(is_rejected["same"])
 
 
-PARTS = ("given", "seen", "unseen", "later", "latest", "newest", *(f"outsider {n}" for n in range(2, 7)))
+PARTS = ("given", "seen", "unseen", "later", "latest", "newest", *(f"outsider {n}" for n in range(2, 9)))
+HARD = ("outsider 7", "outsider 8")
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -96,7 +97,7 @@ def test_most_texts_of_relations_in_no_list_are_judged_right(part: str) -> None:
     rows = [row for row in read_table("unlisted_relations.tsv") if row["part"] == part]
     wrong, sound = ([bool(check_row(r)) for r in rows if r["meaning"] == x] for x in ("other", "same"))
     assert sum(wrong) >= 0.92 * len(wrong)
-    assert sum(sound) <= 0.06 * len(sound)
+    assert sum(sound) <= (0.1 if part in HARD else 0.06) * len(sound)
 
 
 SPELLED = (
