@@ -36,8 +36,8 @@ ASTHMA = ("Salbutamol may treat asthma.", "salbutamol", "asthma", True)
 ASTHMA_REWORDED = "Asthma may be treated by salbutamol."
 ECZEMA = ("Salbutamol may treat eczema.", "salbutamol", "eczema", False)
 GENE = ("The gene TP53 encodes cellular tumor antigen p53.", "TP53", "cellular tumor antigen p53", True)
-ALIASED = "Bronchial hyperreactivity may be treated by albuterol."
-ALIASES = {"salbutamol": ("albuterol",), "asthma": ("bronchial hyperreactivity",)}
+ALIASED = "Bronchial hyperreactivity may be treated by Ventolin."
+ALIASES = {"salbutamol": ("Ventolin",), "asthma": ("bronchial hyperreactivity",)}
 SHARED = {"aliases": {"TP53": ("P53",), "cellular tumor antigen p53": ("p53",)}}
 
 
