@@ -71,8 +71,7 @@ class Trial:
         """Send the prompt once, with the sampling parameters of the run, and return what came back."""
         name, asked = f"{self.name} of {self.model.name}", f"one prompt in {self.prompt.style} style"
         try:
-            engine = load_engine(self.model.model_copy(update={"concurrency": 1}))
-            engine.max_attempts = 1
+            engine = load_engine(self.model.model_copy(update={"max_attempts": 1, "concurrency": 1}))
             try:
                 (completion,) = engine.generate([self.prompt], self.sampling)
             finally:

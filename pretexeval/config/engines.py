@@ -125,8 +125,10 @@ class EngineConfig(ConfigTable):
     concurrency: Annotated[int, Field(ge=1)] = 32
     """Only `openai`: maximum number of concurrent requests."""
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
-    """Only `openai`: time until the answer to a request is complete, in seconds. A request without an answer
-    is sent five times in all before it counts as failed (docs/models.md)."""
+    """Only `openai`: time until the answer to a request is complete, in seconds."""
+    max_attempts: Annotated[int, Field(ge=1)] = 5
+    """Only `openai`: number of times that a request is sent before it counts as failed (no answer in time,
+    408, 409, 5xx). A request whose answer has begun to arrive is not sent again."""
     extra_body: dict[str, JsonValue] = {}
     """Further parameters of every request. With `openai` they are added to its body, for example `{
     reasoning_effort = "low" }`. With `vllm`, `chat_template_kwargs` goes to the chat template, and every

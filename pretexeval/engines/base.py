@@ -24,9 +24,6 @@ class Engine(ABC):
     A failure of one prompt is not raised: the completion of that prompt reports it.
     """
 
-    max_attempts = 5
-    """How often a request to an endpoint is sent before it counts as failed."""
-
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """Return one completion per prompt, in order. Raises as `answer` does."""
         received: dict[int, Completion] = {}

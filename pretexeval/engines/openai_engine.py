@@ -277,7 +277,7 @@ class OpenaiEngine(Engine):
             if self._endpoint.is_stopping:
                 raise InputError("interrupted")
             self._spending.open(prompt, sampling)
-            answer = await ask_endpoint(self._endpoint, prompt, sampling, self.max_attempts)
+            answer = await ask_endpoint(self._endpoint, prompt, sampling, self._config.max_attempts)
             self._spending.close(
                 prompt, sampling, answer.completion, is_paid=answer.fault in ("none", "slow", "endpoint")
             )
@@ -355,6 +355,6 @@ class OpenaiEngine(Engine):
     def _explain_silence(self, answer: Answer, more: str = "") -> InputError:
         return InputError(
             f"model {self._config.name!r}: the endpoint {self._address} gives no answer "
-            f"({answer.completion.error}, {self.max_attempts} attempts per request{more}); "
+            f"({answer.completion.error}, {self._config.max_attempts} attempts per request{more}); "
             "check that it is up and that base_url is right (it usually ends in /v1)"
         )

@@ -84,6 +84,7 @@ def test_a_key_is_sent_and_left_nowhere(tmp_path: Path, prefect_server: dict[str
         table = {
             "engine": "openai",
             "base_url": endpoint.base_url,
+            "max_attempts": 1,
             "pairs_per_relation": 2,
         }
         models = [

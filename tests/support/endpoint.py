@@ -81,7 +81,7 @@ def serve_endpoint(answer: Callable[[Body, int], EndpointReply]) -> Iterator[End
 def build_model_config(base_url: str, **settings: object) -> ModelConfig:
     """Return the configuration of a model behind the address, with short timeouts."""
     given = {"name": "m", "engine": "openai", "model": "x", "base_url": base_url, "timeout_s": 5}
-    return ModelConfig.model_validate(given | settings)
+    return ModelConfig.model_validate(given | {"max_attempts": 3} | settings)
 
 
 def ask_endpoint(

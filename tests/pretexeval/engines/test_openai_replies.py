@@ -225,7 +225,7 @@ def test_a_stream_has_the_limits_of_an_answer_and_ends_where_it_says_so() -> Non
     replies = {name: RawReply(HEAD + text.encode(), hold_s=30) for name, text in texts.items()}
     prompts = [Prompt("chat", json.dumps([{"content": name, "role": "user"}])) for name in replies]
     with serve_bytes(lambda prompt, _: replies[prompt]) as endpoint:
-        config = build_model_config(endpoint.base_url, timeout_s=3)
+        config = build_model_config(endpoint.base_url, timeout_s=3, max_attempts=1)
         engine = OpenaiEngine(config)
         first, *failed = engine.generate(prompts, Sampling())
         engine.close()

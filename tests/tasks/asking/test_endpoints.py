@@ -18,7 +18,6 @@ import certifi
 import pytest
 
 from pretexeval.engines import openai_answers, openai_engine, openai_replies
-from pretexeval.engines.base import Engine
 from pretexeval.engines.endpoint_client import EndpointClient
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Prompt
@@ -41,8 +40,7 @@ TEXTS = [f"p{n}" for n in range(6)]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the waiting times, and send a request twice at most."""
-    monkeypatch.setattr(Engine, "max_attempts", 2)
+    """Shorten the waiting times."""
     monkeypatch.setattr(openai_engine, "PROBE_INTERVAL_S", 0.05)
     monkeypatch.setattr(openai_engine, "MAX_WAIT_S", 0.5)
     monkeypatch.setattr(openai_answers, "FIRST_PAUSE_S", 0.01)
@@ -74,7 +72,7 @@ def ask(
     **more: object,
 ) -> Run:
     """Ask what has no answer on the disk, as a run does; only an InputError may come out of it."""
-    table = {"api_key_env": "PRETEXEVAL_TEST_KEY", "timeout_s": 30} | more
+    table = {"api_key_env": "PRETEXEVAL_TEST_KEY", "timeout_s": 30, "max_attempts": 2} | more
     config = build_model_config(endpoint.base_url, **table)
     store, error = ask_in_session(config, root, build_prompts(*texts), on_progress)
     rows = store.read(["prompt", "status", "response", "error"]).rows()
@@ -127,15 +125,12 @@ SAID = {
 }
 
 
-def test_a_reply_that_cannot_be_used_is_a_failed_row_and_not_asked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Engine, "max_attempts", 1)
+def test_a_reply_that_cannot_be_used_is_a_failed_row_and_not_asked_for_again(tmp_path: Path) -> None:
     faults = {name: reply for replies in SAID.values() for name, reply in replies.items()}
     texts = [text for fault in faults for text in (fault, f"beside {fault}")]
     started = time.monotonic()
     with serve_bytes(lambda prompt, _: faults.get(prompt, say(prompt))) as endpoint:
-        run = ask(endpoint, tmp_path, texts, timeout_s=2, concurrency=len(texts))
+        run = ask(endpoint, tmp_path, texts, max_attempts=1, timeout_s=2, concurrency=len(texts))
     assert time.monotonic() - started < 30
     assert run.error is None
     assert run.list_answered() == set(texts) - set(faults)
@@ -272,7 +267,7 @@ def test_rate_limit_fails_no_prompt(serve: Callable[..., Any]) -> None:
         taken.append(now)
         return say(prompt)
 
-    run, endpoint = serve(limit, n=15)
+    run, endpoint = serve(limit, n=15, max_attempts=1)
     assert run.error is None
     assert len(run.list_answered()) == 15
     assert sum(endpoint.asked.values()) > 15
