@@ -55,9 +55,8 @@ class Spread:
     gained_robust_n: float
     """Observations over the design effect of this side with pairs as clusters; nan without variation."""
     lost_robust_n: float
-    gained_informative: float
-    """Pairs with such an observation or pairs with another one, whichever are fewer; at most m − 1."""
-    lost_informative: float
+    pair_degrees: float
+    """Degrees of freedom of the variance with pairs as the only clusters; at most m − 1."""
     correlation: float
     """Correlation of the residuals of gains and losses over the pairs; 0 if one of them does not vary."""
     standard_error: float
@@ -77,6 +76,7 @@ def measure_spread(observations: Observations) -> Spread | None:
     if not asked.any():
         return None
     gained, n = observations.gained[asked], observations.n[asked]
+    is_difference = observations.lost is not None
     lost = np.zeros_like(gained) if observations.lost is None else observations.lost[asked]
     size = add_triplets(n)
     total, m = float(size.sum()), len(size)
@@ -95,14 +95,13 @@ def measure_spread(observations: Observations) -> Spread | None:
         lost=float(lost.sum()) / total,
         gained_robust_n=_count_independent(gained, total, of_gains),
         lost_robust_n=_count_independent(lost, total, of_losses),
-        gained_informative=_count_informative(add_triplets(gained), size),
-        lost_informative=_count_informative(add_triplets(lost), size),
+        pair_degrees=_count_degrees(gained, lost, n) if is_difference else _count_informative(gained, n),
         correlation=float((of_gains * of_losses).sum()) / both_vary if both_vary > 0 else 0.0,
         standard_error=float(np.sqrt(m / (m - 1) * (of_net**2).sum())) / total if m > 1 else np.nan,
         inflation=inflation,
         n_effective=n_effective,
         n_rare=n_rare,
-        is_difference=observations.lost is not None,
+        is_difference=is_difference,
     )
 
 
@@ -184,6 +183,28 @@ def _count_independent(counted: Floats, total: float, residual: Floats) -> float
     return right * (total - right) * (m - 1) / m / squares if squares else np.nan
 
 
-def _count_informative(counted: Floats, size: Floats) -> float:
+def _count_informative(right: Floats, n: Floats) -> float:
+    """Return the pairs with a right observation or those with a wrong one, whichever are fewer."""
+    counted, size = add_triplets(right), add_triplets(n)
     rounding = NEGLIGIBLE * size.max()
     return float(min((counted > rounding).sum(), (counted < size - rounding).sum(), len(size) - 1))
+
+
+def _count_degrees(gained: Floats, lost: Floats, n: Floats) -> float:
+    """Return the degrees of freedom of the variance of a difference: 1 / (1/(m − 1) + u + 1/c³).
+
+    Wilson's intervals allow for the number of changes, so only the sizes of the changes are uncertain. u is
+    the relative variance of the sum of their squares, given their number, over the changed triplets. It is
+    not halved, as it is by Satterthwaite (1946): half of it is too little for two equally good models with
+    105 pairs. c is the number of changed pairs. One to three changes of the same size do not show that no
+    change is larger. With c² in place of c³, six of the 21 kinds of differences with 105 pairs are covered in
+    more than 98 % of the simulated editions (benchmarks/coverage.py).
+    """
+    most, negligible = len(n) - 1, NEGLIGIBLE * n.max()
+    changes = np.concatenate([gained, lost]).ravel()
+    changes = changes[changes > negligible]
+    if not (most and len(changes)):
+        return 0.0
+    uneven = 1 / count_effective(changes**2) - 1 / len(changes)
+    n_changed = float((add_triplets(gained + lost) > negligible).sum())
+    return 1 / (1 / most + uneven + n_changed**-3)

@@ -116,8 +116,7 @@ class Estimates:
         inflation = np.ones_like(m) if is_base_fixed else self["inflation"]
         n_rare = np.full_like(m, np.inf) if is_base_fixed else self["n_rare"]
         is_single = n == m
-        informative = np.minimum(self["gained_informative"] + self["lost_informative"], m - 1)
-        degrees = choose_degrees(inflation, n_rare, np.where(is_single, np.inf, informative))
+        degrees = choose_degrees(inflation, n_rare, np.where(is_single, np.inf, self["pair_degrees"]))
         factor = student_factor(level, degrees)
 
         def count(side: str, factor: Floats | float) -> Floats:
@@ -144,18 +143,18 @@ def limit_share(share: Floats, n: Floats, z: Floats) -> tuple[Floats, Floats]:
     return np.where(share == 0, 0.0, low), np.where(share == 1, 1.0, high)
 
 
-def choose_degrees(inflation: Floats, n_rare: Floats, informative: Floats) -> Floats:
+def choose_degrees(inflation: Floats, n_rare: Floats, pair_degrees: Floats) -> Floats:
     """Return the degrees of freedom of the variance, a whole number of at least 1.
 
-    The share 1 / inflation of the variance comes from pairs, with `informative` degrees of freedom (inf where
-    the variance is known from the mean), and the rest from n_rare effective heads or tails. Only a third of
-    these counts, because their sizes are uneven, but at least three (benchmarks/coverage.py).
+    The share 1 / inflation of the variance comes from pairs, with `pair_degrees` (inf where the variance is
+    known from the mean), and the rest from n_rare effective heads or tails. Only a third of these counts,
+    because their sizes are uneven, but at least three (benchmarks/coverage.py).
     """
     of_clusters = (1 - 1 / inflation) * 3 / np.maximum(n_rare, MIN_RARE)
     with np.errstate(divide="ignore"):
-        of_pairs = np.where(informative > 0, 1 / inflation / informative, 0)
+        of_pairs = np.where(pair_degrees > 0, 1 / inflation / pair_degrees, 0)
         degrees = np.where(of_clusters + of_pairs > 0, 1 / (of_clusters + of_pairs), np.inf)
-    return np.asarray(np.maximum(1, np.floor(1e-9 + np.minimum(degrees, np.minimum(informative, 1e6)))))
+    return np.asarray(np.maximum(1, np.floor(1e-9 + np.minimum(degrees, np.minimum(pair_degrees, 1e6)))))
 
 
 def student_factor(level: Floats | float, degrees: Floats) -> Floats:
