@@ -13,7 +13,10 @@ create macro share(c, n) as sum(c)::double / nullif(sum(n), 0);
 
 -- The number of choices of n things out of k; 0 if k < n.
 create macro choose(k, n) as
-    if(k < n, 0, factorial(k::integer) // factorial(n::integer) // factorial(greatest(k - n, 0)::integer));
+    case
+        when k < n then 0
+        else factorial(k::integer) // factorial(n::integer) // factorial(greatest(k - n, 0)::integer)
+    end;
 
 -- Under the policy `excluded`, a score is null if more than a fifth of its units is left out, because the rest is the
 -- model's own selection.
