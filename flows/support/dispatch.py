@@ -287,17 +287,16 @@ def _divide(calls: Sequence[Parameters]) -> Iterator[tuple[int, Parameters]]:
         pools.setdefault(model.work_pool if is_deployed else "", []).append(number)
     for pool, numbers in pools.items():
         n_cards = _count_cards(pool) if is_deployed else len(list_cards())
-        try:
-            if n_cards > 1:
+        parts: list[tuple[int, int, int]] = []
+        if n_cards > 1:
+            try:
                 planned = schedule_evaluations([plan_evaluation(**calls[n]) for n in numbers], n_cards)
                 parts = [(numbers[part.job_number], part.number, part.of) for part in planned]
-            else:
-                parts = _divide_as_configured(models, numbers, is_deployed=is_deployed)
-        except InputError:
-            # The files of a model may be on the host of its workers alone.
-            if not is_deployed:
-                raise
-            parts = _divide_as_configured(models, numbers, is_deployed=True)
+            except InputError:
+                # The files of a model may be on the host of its workers alone.
+                if not is_deployed:
+                    raise
+        parts = parts or _divide_as_configured(models, numbers, is_deployed=is_deployed)
         for n, number, of in parts:
             yield n, calls[n] | ({"shard": Shard(number=number, of=of)} if of > 1 else {})
 
