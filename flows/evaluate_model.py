@@ -158,7 +158,7 @@ def write_requests(evaluation: Evaluation) -> RequestFiles:
 
 @task(name="ask-model", **RETRIES)
 def ask_model(evaluation: Evaluation, requests: RequestFiles, *, asks_failed: bool = True) -> AskingReport:
-    """Ask the prompts that have no answer. Each chunk of answers is stored before the next is asked."""
+    """Ask the prompts that have no answer; answers are stored as they arrive."""
     with show_run_progress(f"asking {evaluation.model.name}", requests.n_samples) as advance:
         store = open_store(evaluation.storage)
         return ask_missing(evaluation, requests, store, advance, asks_failed=asks_failed)

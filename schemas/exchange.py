@@ -105,8 +105,11 @@ class Completion:
 
     def measure_texts(self) -> int:
         """Return the bytes of the response and of the reasoning."""
-        texts = (self.response or "", self.reasoning or "")
-        return sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        n_bytes = 0
+        for text in (self.response, self.reasoning):
+            if text:
+                n_bytes += len(text.encode("utf-8", "surrogatepass"))
+        return n_bytes
 
 
 def hash_prompt(model_id: str, prompt: Prompt, sampling: Sampling) -> str:

@@ -27,7 +27,9 @@ def escape_controls(text: str) -> str:
 
 def replace_surrogates(text: str | None) -> str | None:
     """Replace lone surrogates by U+FFFD: JSON and names of files can contain them, but UTF-8 files cannot."""
-    return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def escape_line(text: str) -> str:

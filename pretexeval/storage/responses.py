@@ -10,6 +10,7 @@ import io
 import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import polars as pl
@@ -74,16 +75,13 @@ class ResponseStore:
 
         A value that its column cannot hold becomes null, so that one response never costs another one.
         """
-        rows = [
-            {
-                "prompt_key": key,
-                "model_id": self.model_id,
-                "repeat": repeat,
-                "prompt": replace_surrogates(prompt.text),
-                **{name: _fit(name, value) for name, value in vars(completion).items()},
-            }
-            for key, prompt, completion in zip(keys, prompts, completions, strict=True)
-        ]
+        columns = {
+            "prompt_key": keys,
+            "model_id": [self.model_id] * len(keys),
+            "repeat": [repeat] * len(keys),
+            "prompt": [replace_surrogates(prompt.text) for prompt in prompts],
+            **{field.name: _fit_column(field.name, completions) for field in fields(Completion)},
+        }
         schema = {f.name: pl.String for f in RESPONSES.schema} | {
             "repeat": pl.Int16,
             "n_prompt_tokens": pl.Int32,
@@ -91,11 +89,11 @@ class ResponseStore:
             "logprob_true": pl.Float64,
             "logprob_false": pl.Float64,
         }
-        table = build_stage_table(pl.DataFrame(rows, schema=schema), RESPONSES)
+        table = build_stage_table(pl.DataFrame(columns, schema=schema), RESPONSES)
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd")
         name = hashlib.sha256(content.getbuffer()).hexdigest()[:N_DIGITS]
-        path = self.folder / f"part-{name}-{len(rows)}.parquet"
+        path = self.folder / f"part-{name}-{len(keys)}.parquet"
         write_bytes(path, content.getbuffer())
         self._send(f"{responses_folder(self.model_id)}/{path.name}")
         return path
@@ -213,10 +211,15 @@ def _count_answers(path: Path) -> str:
         return f"an unknown number of answers, {path.stat().st_size:,} bytes"
 
 
-def _fit(name: str, value: object) -> object:
-    """Return a value of a completion, or None if its column cannot hold it."""
+def _fit_column(name: str, completions: Sequence[Completion]) -> list[object]:
+    """Return this value of each completion, or None if its column cannot hold it."""
+    fit: Callable[[object], object] = _read_text
     if name.startswith("n_"):
-        return read_count(value)
+        fit = read_count
     if name.startswith("logprob_"):
-        return read_float(value)
+        fit = read_float
+    return [fit(getattr(completion, name)) for completion in completions]
+
+
+def _read_text(value: object) -> str | None:
     return replace_surrogates(value) if isinstance(value, str) else None

@@ -23,7 +23,8 @@ ROW_BYTES = 512
 
 KeyedPrompt = tuple[str, Prompt]
 """The key of a prompt, and the prompt."""
-_Answer = tuple[str, Prompt, Completion]
+_Answer = tuple[str, Prompt, Completion, int]
+"""An answer that is not stored: the key, the prompt, the completion, and the bytes that their row takes."""
 Write = Callable[[list[str], list[Prompt], list[Completion]], None]
 """Takes keys, prompts and completions, and writes them as one file."""
 
@@ -53,8 +54,9 @@ class AnswerStream:
     first: list[tuple[Prompt, Completion]] = field(default_factory=list)
     """The first prompts whose answers arrived, with their completions without texts."""
     waiting: dict[int, _Answer] = field(default_factory=dict)
-    """Position of a prompt -> its key, the prompt and its completion, until they are stored."""
-    _open: dict[int, KeyedPrompt] = field(default_factory=dict)
+    """Position of a prompt -> its answer, until it is stored."""
+    _open: dict[int, tuple[str, Prompt, int]] = field(default_factory=dict)
+    """Position of a prompt without an answer -> its key, the prompt, and the bytes of a row with it alone."""
     _n_given: int = 0
     # Bytes of open prompts with their answers, and of rows that were received and stored. The thread that
     # stores changes the last one only.
@@ -75,36 +77,40 @@ class AnswerStream:
             keyed, self.held = self.held or next(self.source, None), None
             if keyed is None:
                 return
-            open_bytes = self._open_bytes + _measure_row(keyed[1]) + self.answer_bytes
+            row_bytes = ROW_BYTES + len(keyed[1].text.encode())
+            open_bytes = self._open_bytes + row_bytes + self.answer_bytes
             needed = FILE_BYTES + open_bytes + self._received_bytes - self._stored_bytes
             if self._n_given == 0:
                 space.require(needed)
             elif not space.extend(needed):
                 self.held = keyed
                 return
-            self._open[self._n_given] = keyed
+            self._open[self._n_given] = (*keyed, row_bytes)
             self._n_given += 1
             self._open_bytes = open_bytes
             yield keyed[1]
 
     def receive(self, position: int, completion: Completion) -> None:
         """Take the answer to the prompt that was given at this position."""
-        key, prompt = self._open.pop(position)
+        key, prompt, row_bytes = self._open.pop(position)
         if completion.status == "error" and not (completion.error or "").startswith(PROMPT_TOO_LONG):
             self.failures.append(completion)
         else:
             self.failures.clear()
         if len(self.first) < N_TRIAL:
             self.first.append((prompt, replace(completion, response=None, reasoning=None)))
-        self._open_bytes -= _measure_row(prompt) + self.answer_bytes
-        self._received_bytes += _measure_row(prompt) + completion.measure_texts()
+        self._open_bytes -= row_bytes + self.answer_bytes
+        row_bytes += completion.measure_texts()
+        self._received_bytes += row_bytes
         self.n_received += 1
-        self.waiting[position] = key, prompt, completion
+        self.waiting[position] = key, prompt, completion, row_bytes
 
     def fail_waiting(self, error: str) -> None:
         """Replace the answers that are not stored by this error."""
         failed = Completion(None, status="error", error=error)
-        self.waiting = {n: (key, prompt, failed) for n, (key, prompt, _) in self.waiting.items()}
+        self.waiting = {
+            n: (key, prompt, failed, row_bytes) for n, (key, prompt, _, row_bytes) in self.waiting.items()
+        }
 
     def store_if_due(self) -> bool:
         """Store what has arrived if the last time is long ago; return whether something was stored.
@@ -154,13 +160,8 @@ class AnswerStream:
     def _store(self, arrived: dict[int, _Answer]) -> None:
         if not arrived:
             return
-        keys, prompts, completions = map(list, zip(*arrived.values(), strict=True))
+        keys, prompts, completions, row_bytes = map(list, zip(*arrived.values(), strict=True))
         self.write(keys, prompts, completions)
-        self._stored_bytes += sum(map(_measure_row, prompts))
-        self._stored_bytes += sum(completion.measure_texts() for completion in completions)
+        self._stored_bytes += sum(row_bytes)
         for position in arrived:
             del self.waiting[position]
-
-
-def _measure_row(prompt: Prompt) -> int:
-    return ROW_BYTES + len(prompt.text.encode())
