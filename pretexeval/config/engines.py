@@ -107,8 +107,8 @@ class EngineConfig(ConfigTable):
     the hub."""
     deterministic: bool = False
     """Only `vllm`: use vLLM's batch-invariant kernels, which are meant to make an answer independent of the
-    prompts that are computed at the same time (docs/models.md). All models of a file that run in vLLM need
-    the same value."""
+    prompts beside it (docs/models.md#the-same-answers-twice). All models of a file that run in vLLM need the
+    same value."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
     """Only `vllm`: number of GPUs across which each layer of the model is split."""
     pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
@@ -120,8 +120,8 @@ class EngineConfig(ConfigTable):
     """Only `openai`, required: address of the endpoint, for example `"http://127.0.0.1:8000/v1"`, without
     user, password and query."""
     api_key_env: str | None = None
-    """Only `openai`: name of the environment variable that holds the key (capital letters, digits and _), or
-    else of a Prefect Secret block (docs/operations.md). A file that contains a key is refused."""
+    """Only `openai`: name of the environment variable that holds the key, or else of a Prefect Secret block
+    (docs/operations.md#secrets)."""
     concurrency: Annotated[int, Field(ge=1)] = 32
     """Only `openai`: maximum number of concurrent requests."""
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
@@ -141,9 +141,9 @@ class EngineConfig(ConfigTable):
     """Only `openai`: parameters that are not sent, for example `["temperature"]`. `stream = false` is sent
     unless it is among them; whether it is sent asks nothing again."""
     reasoning_marks: tuple[str, ...] | None = None
-    """The two texts between which the model writes what it thinks, for marks that are not known: those of all
-    common families are found by default. Give an empty first text if the chat template opens every thought,
-    and an empty list if nothing is a mark (docs/models.md)."""
+    """The two texts between which the model writes what it thinks (docs/models.md#reasoning). Those of all
+    common families are found by default. The first one is empty if the chat template opens every thought; an
+    empty list means that nothing is a mark."""
     price_input: Annotated[float, Field(ge=0)] | None = None
     """Price of a million prompt tokens, for `pretexeval plan` and the view `cost`, in one currency for all
     models. Give both prices or neither."""
@@ -151,10 +151,10 @@ class EngineConfig(ConfigTable):
     """Price of a million generated tokens."""
     max_cost: Annotated[float, Field(gt=0)] | None = None
     """Only `openai`, with prices: what a run may spend on one evaluation by this model, or on what a writer
-    writes about one relation. No request is sent that could cost more (docs/models.md)."""
+    writes about one relation (docs/models.md#where-a-model-runs)."""
     pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] | None = None
-    """Work pool in which a deployed run asks this model (docs/operations.md). By default, a model of the
-    engine `vllm` is asked in `gpu`, and any other model in `cpu`."""
+    """Work pool in which a deployed run asks this model (docs/operations.md#cards). The default is `gpu` with
+    the engine `vllm`, and else `cpu`."""
 
     @property
     def n_cards(self) -> int:
@@ -302,29 +302,31 @@ class ModelConfig(EngineConfig):
     max_tokens: Annotated[int, Field(ge=1)] = 8
     """Maximum number of tokens in an answer, including what the model thinks."""
     early_stop: bool = False
-    """Only `vllm`: end the answer to a sample after its first `True` or `False` (docs/models.md)."""
+    """Only `vllm`: end the answer to a sample after its first `True` or `False`
+    (docs/models.md#ending-answers-early)."""
     temperature: Annotated[float, Field(ge=0)] = 0.0
     """Sampling temperature. With 0, the most likely answer is taken."""
     seed: int | None = None
     """Seed of the sampling, for a temperature above 0."""
     repeats: Annotated[int, Field(ge=1, le=100)] = 1
-    """How often each prompt about samples is asked (docs/models.md). It needs a temperature above 0 (or
-    `temperature` in `leave_out`), and a seed, which only endpoints may lack."""
+    """How often each prompt about samples is asked (docs/models.md#asking-several-times). It needs a
+    temperature above 0 (or `temperature` in `leave_out`), and a seed, which only endpoints may lack."""
     unsure: bool = False
-    """Whether the model is also asked every sample with the third answer `Unsure` (docs/models.md). These
-    answers and scores are kept apart from those with two answers."""
+    """Whether the model is also asked every sample with the third answer `Unsure`
+    (docs/models.md#a-third-answer-unsure)."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The default is all pairs."""
     workers: Annotated[int, Field(ge=1)] | None = None
-    """Number of runs among which the prompts of an evaluation are divided (docs/operations.md). By default a
-    deployed run does not divide them, and any other run divides them among the cards of its host."""
+    """Number of runs among which the prompts of an evaluation are divided
+    (docs/operations.md#one-model-over-several-workers). By default, large evaluations are divided among the
+    cards."""
     n_demonstrations: Annotated[int, Field(ge=0, le=5)] = 5
     """Number of held-out samples, or questions, that each prompt shows with their answers."""
     logprobs: bool = False
     """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
     training_cutoff: date | None = None
     """Date of the newest texts of its training. Scores of facts that were listed before it and after it are
-    shown apart (docs/knowledge-bases.md)."""
+    shown apart (docs/knowledge-bases.md#older-releases)."""
 
     @model_validator(mode="after")
     def _check_early_stop(self) -> Self:

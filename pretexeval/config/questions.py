@@ -21,7 +21,7 @@ class QuestionsConfig(ConfigTable):
     """The questions of an edition: every knowledge point asked from four sides."""
 
     settings: tuple[QuestionSetting, ...] = ()
-    """How models are asked (docs/multifaceteval.md). An edition has questions if a setting is given.
+    """How models are asked (docs/multifaceteval.md#a-run). An edition has questions if a setting is given.
     `answer_only`: at once. `chain_of_thought`: after reasoning, several times; the majority counts."""
     wording: str = "bundled"
     """Wording of the questions: `bundled`, or the path of a TOML file like `prototypes/questions.toml`."""

@@ -24,16 +24,13 @@ INTRODUCTION = """\
 <!-- `make docs` writes this page from the field descriptions in pretexeval/config/. Change it there. -->
 
 One TOML file describes one run: a knowledge base, an edition made from it, and the models to evaluate.
-`pretexeval validate FILE` checks the whole file and runs nothing. It reports all problems at once, each with
-its key, its value and what is allowed. A key can be left out unless its default is *required*. An unknown key
-is an error, so a misspelt key is never ignored.
+`pretexeval validate FILE` checks it and reports all problems at once. A key can be left out unless its
+default is *required*. An unknown key is an error.
 
 - Relative paths start at the working directory.
 - In {path_keys},
   `$NAME` and `${{NAME}}` are replaced by the value of that environment variable, and `~` at the start by your
-  home folder. A variable that is not set is an error, and so are other forms such as `${{NAME:-default}}`.
-  All other characters of a path stand for themselves: `*`, `?` and `[1]` are no patterns.
-- Types are strict: `"1"` is not a number, and `1` is not a text.
+  home folder. All other characters of a path stand for themselves: `*`, `?` and `[1]` are no patterns.
 
 `configs/` has complete examples: `quickstart.toml`, `facets.toml`, `comparison.toml`, `medlama.toml` and
 `medqa.toml`; `paper.toml`, `paper-phi3.toml`, `pretexttrans.toml` and `multifaceteval.toml` are those of the
@@ -41,7 +38,7 @@ papers.
 """
 COLUMNS = "| key | type | default | meaning |\n| --- | --- | --- | --- |"
 PIPE = r"\|"
-_PAGE_NAME = re.compile(r"docs/([\w-]+)\.md")
+_PAGE_NAME = re.compile(r"docs/([\w-]+)\.md(#[\w-]+)?")
 
 
 def render_reference() -> str:
@@ -84,8 +81,8 @@ def _read_meanings(table: type[BaseModel]) -> dict[str, str]:
 
 
 def _link_pages(text: str) -> str:
-    """Return the text with `docs/rephrasing.md` as a link from a page in the same folder."""
-    return _PAGE_NAME.sub(r"[\1](\1.md)", text)
+    """Return the text with `docs/rephrasing.md#the-gate` as a link from a page in the same folder."""
+    return _PAGE_NAME.sub(r"[\1](\1.md\2)", text)
 
 
 def _render_row(key: str, schema: dict[str, Any], meaning: str) -> str:

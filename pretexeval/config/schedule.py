@@ -16,7 +16,7 @@ ANCHORS_LABEL = "anchors"
 
 
 class AnchorsConfig(ConfigTable):
-    """Anchors: fixed pairs that a schedule asks again in every period (docs/editions.md)."""
+    """Anchors: fixed pairs that a schedule asks again in every period (docs/editions.md#anchors)."""
 
     n_pairs: Annotated[int, Field(ge=1)] = 100
     """Number of pairs, in proportion to the sizes of the relations, but at least one pair of each."""
@@ -59,7 +59,7 @@ def find_first_day(label: str) -> date | None:
 
 class ScheduleConfig(ConfigTable):
     """When `pretexeval deploy` lets the configuration run, and how often it makes a new edition
-    (docs/operations.md)."""
+    (docs/operations.md#the-schedule)."""
 
     cron: str = "0 3 * * 1"
     """When runs begin: minute, hour, day of the month, month, day of the week."""

@@ -84,41 +84,41 @@ class KnowledgeConfig(ConfigTable):
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=MAX_BASE_NAME)] = "starter"
     """First part of the edition's name."""
     format: Literal["starter", "table", "sql", "medqa"] = "starter"
-    """`starter`: the bundled base. `table`: delimited text, a workbook, JSON or Parquet with the columns
-    head, relation and tail, or an ontology in OBO or obographs JSON; `sql`: the result of a query of
-    published files (both: docs/knowledge-bases.md). `medqa`: the questions of MedQA, for editions that have
-    only questions (docs/multifaceteval.md)."""
+    """`starter`: the bundled base. `table`: a file with the columns head, relation and tail, or an ontology
+    (docs/knowledge-bases.md#a-base-of-your-own). `sql`: the result of a query of published files
+    (docs/knowledge-bases.md#a-published-base). `medqa`: the questions of MedQA, for editions that have only
+    questions (docs/multifaceteval.md#multimedqa)."""
     path: Path | None = None
     """File or folder of the base; required with every format except `starter`, which does not allow it."""
     query: Path | None = None
     """Only `sql`, required: file with one SELECT of DuckDB, in which `$path` stands for `path`."""
     layout: LayoutConfig | None = None
     """Only `table`: how the file names its columns, `{ head = "Disease", tail = "Symptom" }`, what separates
-    names in a cell (`split`), and its `encoding` (docs/knowledge-bases.md)."""
+    names in a cell (`split`), and its `encoding` (docs/knowledge-bases.md#a-base-of-your-own)."""
     turn_inverted: bool = False
-    """Whether inverted names are turned: "Vomiting, Anticipatory" becomes "Anticipatory Vomiting"
-    (docs/knowledge-bases.md)."""
+    """Whether "Vomiting, Anticipatory" becomes "Anticipatory Vomiting"
+    (docs/knowledge-bases.md#which-names-are-the-same)."""
     relations: tuple[str, ...] = ()
-    """Relations to use. An empty list means all relations."""
+    """Relations to use; an empty list means all."""
     aliases: Path | None = None
-    """Table of other names of heads and tails, with the columns alias and name, or alias and id
-    (docs/knowledge-bases.md)."""
+    """Table of other names of heads and tails (docs/knowledge-bases.md#aliases)."""
     hierarchy: Path | None = None
-    """Which concept is a kind of which other one: a table with the columns child_id and parent_id, or child
-    and parent, an ontology, or a file with a query on `path` (docs/knowledge-bases.md)."""
+    """Which concept is a kind of which other one: a table, an ontology, or a file with a query on `path`
+    (docs/knowledge-bases.md#hierarchy)."""
     shape: Shape | dict[str, Shape] | None = None
-    """The shape of all relations, or of each: `{ is_a = "transitive", interacts_with = "symmetric" }`. What
-    follows from it is never false. Without it, the shape is guessed (docs/negatives.md)."""
+    """The shape of all relations, or of each: `{ is_a = "transitive", interacts_with = "symmetric" }`. By
+    default it is guessed (docs/negatives.md#the-shape-of-a-relation)."""
     verdicts: Path | None = None
-    """Table of a person's verdicts on triplets, which outweigh the base: relation, head, tail and verdict
-    (docs/knowledge-bases.md)."""
+    """Table of a person's verdicts on triplets, which outweigh the base
+    (docs/knowledge-bases.md#verdicts)."""
     conflicts: Literal["stop", "leave_out"] = "stop"
-    """What happens to facts and aliases that contradict each other, and to circles of the hierarchy. `stop`:
-    they are an error. `leave_out`: they are left out and listed; such a fact is neither true nor false."""
+    """What happens to facts and aliases that contradict each other, and to circles of the hierarchy
+    (docs/knowledge-bases.md#conflicts). `stop`: they are an error. `leave_out`: they are left out and
+    listed."""
     releases: tuple[ReleaseConfig, ...] = ()
-    """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. They give
-    the ages of facts. `test = "new"` in one of them tests only facts that it does not hold
-    (docs/knowledge-bases.md)."""
+    """Older releases of the base, the oldest first, which give the ages of facts: `[{ name = "2023AA", path =
+    "2023AA.csv" }]`. `test = "new"` in one of them tests only facts that it does not hold
+    (docs/knowledge-bases.md#older-releases)."""
 
     @property
     def compared(self) -> ReleaseConfig | None:
@@ -158,28 +158,28 @@ class EditionConfig(ConfigTable):
     it."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
     """Middle part of the edition's name; `seed<N>` by default. With a table `[anchors]`, the label `anchors`
-    stands for the edition of anchors (docs/editions.md)."""
+    stands for the edition of anchors (docs/editions.md#anchors)."""
     negatives: Negatives = "balanced"
     """How the false triplet of each head is drawn (docs/negatives.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
-    """What speaks against a negative besides what the base lists (docs/negatives.md). An empty list
-    draws as the papers do."""
+    """What speaks against a negative besides what the base lists (docs/negatives.md#what-may-be-true). An
+    empty list draws as the papers do."""
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
     """Maximum number of heads per relation, including the five of the demonstrations. The papers use
     1000."""
     series: Annotated[int, Field(ge=0)] | None = None
-    """Seed of a series of editions, in which facts, negatives and wordings take turns (docs/editions.md). A
-    schedule sets it from `seed`."""
+    """Seed of a series of editions, in which facts, negatives and wordings take turns
+    (docs/editions.md#editions-of-a-series). A schedule sets it from `seed`."""
     number: Annotated[int, Field(ge=0)] | None = None
     """Number of the edition in its series."""
     pool: str = "revised"
     """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the authors' CSV or
     Parquet file."""
     methods: Annotated[tuple[Method, ...], Field(min_length=1)] = ("pretexeval",)
-    """How samples are made: docs/method.md. For `origin`, the template is the column `default_prompt` of the
-    authors' CSV or the key `origin` of a pool in TOML, or else the name of the relation between the two
-    names."""
+    """How samples are made (docs/method.md#27-methods). For `origin`, the template is the column
+    `default_prompt` of the authors' CSV or the key `origin` of a pool in TOML, or else the name of the
+    relation between the two names."""
 
     @model_validator(mode="after")
     def _check_series(self) -> Self:
@@ -217,8 +217,9 @@ class RephraserConfig(ConfigTable):
     gate: Literal["on", "off"] = "on"
     """Only with kind `model`. `off`: nothing checks the rewordings, as in the papers."""
     max_new_words: Annotated[int, Field(ge=0)] | Literal["auto", "free"] = "auto"
-    """The most words that a rewording may add, drop or exchange, apart from harmless changes.
-    `auto`: the limit follows from how the writer rewords a panel of statements. `free`: any number."""
+    """The most words that a rewording may add, drop or exchange, apart from harmless changes
+    (docs/rephrasing.md#the-writer). `auto`: the limit follows from how the writer rewords a panel of
+    statements. `free`: any number."""
 
     @model_validator(mode="after")
     def _check_writer(self) -> Self:
@@ -280,14 +281,15 @@ class ScoringConfig(ConfigTable):
     """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
     the papers. `excluded`: it is not graded."""
     max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
-    """Share of failed prompts above which a model counts as not evaluated (docs/statistics.md)."""
+    """Share of failed prompts above which a model counts as not evaluated
+    (docs/statistics.md#what-counts)."""
     ask: Literal["all", "enough"] = "all"
     """Which samples a model is asked. `all`: every one, as in the papers. `enough`: one form of each triplet,
     and then each pair until its first wrong answer, which gives the same mastery for about half to two thirds
-    of the prompts (docs/statistics.md)."""
+    of the prompts (docs/statistics.md#asking-enough)."""
     precision: Annotated[float, Field(gt=0, lt=0.5)] | None = None
     """Only with `ask = "enough"`: half the width of the 95 % interval of mastery at which an evaluation ends.
-    Pairs are asked in a random order until then. The default is all pairs."""
+    By default, all pairs are asked."""
 
     @model_validator(mode="after")
     def _check_enough(self) -> Self:
@@ -312,5 +314,5 @@ class StorageConfig(ConfigTable):
     """Object storage that several hosts share: `"s3://bucket/prefix"`, `"gs://bucket/prefix"` or
     `"az://container/prefix"`."""
     keep_editions: Annotated[int, Field(ge=1)] | None = None
-    """Of how many periods the scheduled editions of this configuration are kept (docs/operations.md). The
-    default is all."""
+    """Of how many periods the scheduled editions of this configuration are kept
+    (docs/operations.md#keep-only-the-newest-editions). The default is all."""
