@@ -9,6 +9,7 @@ import ast
 import inspect
 import json
 import re
+import textwrap
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
@@ -24,8 +25,8 @@ INTRODUCTION = """\
 <!-- `make docs` writes this page from the field descriptions in pretexeval/config/. Change it there. -->
 
 One TOML file describes one run: a knowledge base, an edition made from it, and the models to evaluate.
-`pretexeval validate FILE` checks it and reports all problems at once. A key can be left out unless its
-default is *required*. An unknown key is an error.
+`pretexeval validate FILE` checks it and reports all problems at once. A key can be left out unless it is
+required. An unknown key is an error.
 
 - Relative paths start at the working directory.
 - In {path_keys},
@@ -36,8 +37,7 @@ default is *required*. An unknown key is an error.
 `medqa.toml`; `paper.toml`, `paper-phi3.toml`, `pretexttrans.toml` and `multifaceteval.toml` are those of the
 papers.
 """
-COLUMNS = "| key | type | default | meaning |\n| --- | --- | --- | --- |"
-PIPE = r"\|"
+WIDTH = 120
 _PAGE_NAME = re.compile(r"docs/([\w-]+)\.md(#[\w-]+)?")
 
 
@@ -61,11 +61,11 @@ def _render_sections() -> Iterator[str]:
 
 
 def _render_section(heading: str, table: type[BaseModel]) -> str:
-    """Return the heading, the docstring of the table's class, and one row per key of the class itself."""
+    """Return the heading, the docstring of the table's class, and one item per key of the class itself."""
     schema, meanings = table.model_json_schema(), _read_meanings(table)
     keys = [key for key in inspect.get_annotations(table) if key in table.model_fields]
-    rows = [_render_row(key, schema["properties"][key], meanings[key]) for key in keys]
-    return "\n".join([f"## {heading}\n", _link_pages(inspect.getdoc(table) or ""), "", COLUMNS, *rows, ""])
+    items = [_render_key(key, schema["properties"][key], meanings[key]) for key in keys]
+    return "\n".join([f"## {heading}\n", _link_pages(inspect.getdoc(table) or ""), "", *items, ""])
 
 
 def _read_meanings(table: type[BaseModel]) -> dict[str, str]:
@@ -85,16 +85,16 @@ def _link_pages(text: str) -> str:
     return _PAGE_NAME.sub(r"[\1](\1.md\2)", text)
 
 
-def _render_row(key: str, schema: dict[str, Any], meaning: str) -> str:
-    cells = (f"`{key}`", _render_type(schema), _render_default(schema), meaning)
-    return f"| {' | '.join(cell.replace('|', PIPE) for cell in cells)} |"
+def _render_key(key: str, schema: dict[str, Any], meaning: str) -> str:
+    item = f"- **`{key}`** ({_render_type(schema)}{_render_default(schema)}): {meaning}"
+    return textwrap.fill(item, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _render_default(schema: dict[str, Any]) -> str:
     if "default" not in schema:
-        return "*required*"
+        return "; required"
     default = schema["default"]
-    return "none" if default is None else f"`{json.dumps(default)}`"
+    return "" if default is None else f"; default `{json.dumps(default)}`"
 
 
 def _render_type(schema: dict[str, Any]) -> str:
