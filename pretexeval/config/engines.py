@@ -93,7 +93,7 @@ class EngineConfig(ConfigTable):
     """With `vllm`, a folder or the model's name on the hub. With `openai`, the name by which the endpoint
     knows it. With `imported`, the file that was imported."""
     revision: str | None = None
-    """Revision on the hub, or the declared revision of the model of an endpoint or of imported responses."""
+    """Revision on the hub, or the declared revision behind an endpoint or of imported responses."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     """Only `vllm`: type of the weights; `auto` takes that of the model's own configuration."""
     quantization: str | None = None
