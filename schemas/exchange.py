@@ -21,9 +21,6 @@ ANSWER_WORDS = ("True", "False")
 """The two words whose log-probabilities `Sampling.logprobs` asks for."""
 ALWAYS_RENDERED = ("max_tokens", "temperature", "seed", "stop", "logprobs")
 
-# The default of `max_error_rate` in `[scoring]`, and the limit of evaluations whose record names none.
-MAX_ERROR_RATE = 0.01
-
 
 @dataclass(frozen=True)
 class Sampling:

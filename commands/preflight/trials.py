@@ -127,7 +127,7 @@ def _read_answer(
     stored = request.select("prompt_key", "repeat", *texts, n_tokens)
     answers = read_answers(
         stored,
-        evaluation.scoring.marks,
+        evaluation.model.reasoning_marks,
         is_chat=evaluation.model.prompt_style == "chat",
         max_tokens=evaluation.request_settings.sampling.max_tokens,
     )

@@ -10,7 +10,6 @@ from pydantic import Field, field_validator, model_validator
 
 from pretexeval.config.engines import MAX_BASE_NAME, MAX_LABEL, ConfigTable
 from schemas.choices import Method, Negatives, ScoringPolicy
-from schemas.exchange import MAX_ERROR_RATE
 
 NEW = "new"
 """The age of a fact that none of the older releases holds."""
@@ -280,7 +279,7 @@ class ScoringConfig(ConfigTable):
     policies: Annotated[tuple[ScoringPolicy, ...], Field(min_length=1)] = ("strict",)
     """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
     the papers. `excluded`: it is not graded."""
-    max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
+    max_error_rate: Annotated[float, Field(ge=0, le=1)] = 0.01
     """Share of failed prompts above which a model counts as not evaluated
     (docs/statistics.md#what-counts)."""
     ask: Literal["all", "enough"] = "all"

@@ -116,7 +116,7 @@ def _list_waiting(
 
 def extract_chain(evaluation: Evaluation, row: Row, response: str) -> str | None:
     """Return the reasoning of a response without its conclusion; None if its answer is not the right one."""
-    text = split_reply(response, evaluation.scoring.marks).answer
+    text = split_reply(response, evaluation.model.reasoning_marks).answer
     if text is None:
         return None
     reading = read_answer(row["type"], text, row["options"], row["offered"], row["text"])

@@ -1,14 +1,14 @@
 """The evaluation of one model on one edition: the model's identity, its prompts and its files."""
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
-from pretexeval.config.tables import StorageConfig
+from pretexeval.config.tables import ScoringConfig, StorageConfig
 from pretexeval.engines.identity import ModelIdentity, identify_model
 from pretexeval.engines.token_counter import TokenCounter
 from pretexeval.primitives.errors import InputError
@@ -18,10 +18,8 @@ from pretexeval.storage.locks import hold_file_lock
 from pretexeval.storage.records import read_manifest_files, require_intact
 from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.withdrawals import require_published
-from schemas.exchange import MAX_ERROR_RATE
 from tasks.asking.prompts import PromptForm
 from tasks.drawing.pieces import split_piece
-from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.requests import RequestSettings
 from tasks.evaluation.subject import OF_SAMPLES, Subject, select_subject
 
@@ -34,16 +32,9 @@ class Evaluation:
     edition_id: str
     model: ModelConfig
     subject: Subject = OF_SAMPLES
-    scoring: Scoring = STRICT
-    ask: str = "all"
-    """`all` samples, or `enough` of them (enough.py)."""
-    precision: float | None = None
-    """Half the width of the interval of mastery at which a model is asked no more; None: it is asked of all
-    pairs."""
-    max_error_rate: float = MAX_ERROR_RATE
-    """The share of failed requests above which the model counts as not evaluated."""
+    scoring: ScoringConfig = field(default_factory=ScoringConfig)
     period: str | None = None
-    """The period of a schedule in which the anchors of the edition are asked; null for other editions."""
+    """The period of a schedule in which the anchors of the edition are asked; None for other editions."""
 
     @property
     def root(self) -> Path:
@@ -93,7 +84,7 @@ class Evaluation:
     def asks_enough(self) -> bool:
         """Return whether pairs are asked until their first wrong answer, which only samples can be."""
         is_asked = self.subject.setting is None and self.subject.imported is None and self.period is None
-        return self.ask == "enough" and is_asked
+        return self.scoring.ask == "enough" and is_asked
 
     def row_files(self) -> dict[str, FileRef]:
         """Return path -> file of what the model is asked about, after checking that the files are intact.
@@ -131,23 +122,12 @@ def plan_evaluation(
     Raises:
         InputError: the configuration has no such model, or the file of its imported responses is missing.
     """
-    table, model = config.scoring, find_model(config, model_name)
-    scoring = Scoring(table.policies, model.reasoning_marks)
+    model = find_model(config, model_name)
     subject = select_subject(config, model, setting)
     if model.engine == "imported":
         store = ResponseStore(config.storage.root, identify_model(model).model_id)
         subject = replace(subject, n_repeats=1, imported=store)
-    return Evaluation(
-        config.storage,
-        edition_id,
-        model,
-        subject,
-        scoring,
-        ask=table.ask,
-        precision=table.precision,
-        max_error_rate=table.max_error_rate,
-        period=period,
-    )
+    return Evaluation(config.storage, edition_id, model, subject, config.scoring, period)
 
 
 def label_evaluation(model_name: str, setting: Setting | None) -> str:

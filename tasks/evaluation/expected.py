@@ -10,9 +10,9 @@ from pretexeval.storage.layout import evaluation_folder, run_file
 from pretexeval.storage.records import read_record
 from schemas.stages import PREDICTIONS
 from tasks.evaluation.asked_items import read_items
-from tasks.evaluation.enough import add_outcomes, count_prompts, list_looks, measure_half_width
+from tasks.evaluation.enough import add_outcomes, count_prompts, measure_half_width
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.judged_answers import read_clusters
+from tasks.evaluation.judged_answers import plan_looks, read_clusters
 
 
 def expect_shares(evaluation: Evaluation) -> list[float]:
@@ -53,10 +53,10 @@ def _read_answered(folder: Path) -> pl.DataFrame:
 
 def _count_needed(evaluation: Evaluation, judged: pl.DataFrame, clusters: pl.DataFrame) -> int:
     """Return how many prompts are asked if these are the answers."""
-    looks = list_looks(judged["unit_id"].n_unique(), has_precision=evaluation.precision is not None)
-    for look in looks:
+    precision = evaluation.scoring.precision
+    for look in plan_looks(evaluation, judged):
         part = judged.filter(pl.col("turn") <= look)
-        if evaluation.precision and measure_half_width(part, clusters) <= evaluation.precision:
+        if precision and measure_half_width(part, clusters) <= precision:
             break
     n_prompts = 0
     for rows in part.sort("unit_id", "cell").partition_by("group", maintain_order=True):

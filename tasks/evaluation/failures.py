@@ -17,7 +17,7 @@ from pretexeval.storage.records import read_files
 from pretexeval.storage.responses import KEYS
 from pretexeval.storage.store import Store
 from tasks.evaluation.evaluation import Evaluation, find_model, plan_evaluation
-from tasks.evaluation.request_files import RequestFiles, scan_requests, select_requests
+from tasks.evaluation.request_files import scan_requests, select_requests
 from tasks.evaluation.run_record import is_complete, read_run
 
 
@@ -29,12 +29,13 @@ def require_evaluated(evaluation: Evaluation) -> None:
     """
     record = read_run(evaluation)
     n_samples, n_errors, n_open = (int(record[name]) for name in ("n_samples", "n_errors", "n_open"))
-    if n_errors <= evaluation.max_error_rate * n_samples:
+    limit = evaluation.scoring.max_error_rate
+    if n_errors <= limit * n_samples:
         return
     again = "run the same command again to ask only these" if n_open else "they are not asked again"
     raise InputError(
         f"model {evaluation.model.name!r}: {n_errors:,} of {n_samples:,} samples failed "
-        f"({n_errors / n_samples:.1%}), more than max_error_rate = {evaluation.max_error_rate:g} allows; "
+        f"({n_errors / n_samples:.1%}), more than max_error_rate = {limit:g} allows; "
         f"most often: {_find_commonest_error(evaluation)}. The other answers are kept; {again}, or raise "
         "max_error_rate in [scoring]"
     )
@@ -42,7 +43,7 @@ def require_evaluated(evaluation: Evaluation) -> None:
 
 def _find_commonest_error(evaluation: Evaluation) -> str:
     files = read_files(read_run(evaluation), evaluation.folder)
-    asked = scan_requests(evaluation, RequestFiles("", select_requests(files))).select(KEYS).collect()
+    asked = scan_requests(evaluation, select_requests(files)).select(KEYS).collect()
     errors = evaluation.store.read([*KEYS, "error"]).drop_nulls("error")
     counted = asked.join(errors, on=KEYS).group_by("error").len()
     commonest = counted.sort("len", "error", descending=[True, False])["error"]

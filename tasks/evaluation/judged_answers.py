@@ -14,11 +14,11 @@ from tasks.asking.reasoning import READ_COLUMNS, read_answers
 from tasks.evaluation.asked_items import AskedItems, read_items
 from tasks.evaluation.enough import PAIR, add_outcomes, list_looks, select_needed
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.predictions import Scoring, read_responses, score_readings
+from tasks.evaluation.predictions import read_responses, score_readings
 from tasks.evaluation.request_files import RequestFiles
 
 
-def read_stored_answers(evaluation: Evaluation, keys: pl.LazyFrame, scoring: Scoring) -> pl.DataFrame:
+def read_stored_answers(evaluation: Evaluation, keys: pl.LazyFrame) -> pl.DataFrame:
     """Return prompt_key, repeat and the columns of `read_answers` of the stored responses to these prompts.
 
     Args:
@@ -28,7 +28,7 @@ def read_stored_answers(evaluation: Evaluation, keys: pl.LazyFrame, scoring: Sco
     model, max_tokens = evaluation.model, evaluation.request_settings.sampling.max_tokens
     return read_answers(
         responses,
-        scoring.marks,
+        model.reasoning_marks,
         is_chat=model.prompt_style == "chat",
         max_tokens=None if model.engine == "imported" else max_tokens,
     )
@@ -39,7 +39,7 @@ def score_file(
     requests: pl.DataFrame,
     items: pl.DataFrame,
     answers: pl.DataFrame,
-    scoring: Scoring,
+    policies: tuple[str, ...],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the readings and the predictions of requests about one file of the edition.
 
@@ -49,7 +49,7 @@ def score_file(
     """
     kind, is_reasoned = evaluation.subject.kind, evaluation.subject.is_reasoned
     readings = read_responses(kind, requests, items, answers, is_reasoned=is_reasoned)
-    return readings, score_readings(kind, readings, items, scoring.policies)
+    return readings, score_readings(kind, readings, items, policies)
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,15 @@ def judge_items(evaluation: Evaluation, items: pl.DataFrame, files: Mapping[str,
     Args:
         items: file, item_id and prompt_key.
     """
-    answers = read_stored_answers(evaluation, items.lazy().select("prompt_key").unique(), evaluation.scoring)
+    answers = read_stored_answers(evaluation, items.lazy().select("prompt_key").unique())
     answered = items.join(answers, on="prompt_key", how="semi")
 
     def judge_files() -> Iterator[pl.DataFrame]:
         for (name,), rows in answered.partition_by("file", as_dict=True).items():
             file = files[str(name)]
             frame = file.requests.join(rows, on="item_id", how="semi", maintain_order="left")
-            _, predictions = score_file(evaluation, frame, file.asked.items, answers, evaluation.scoring)
+            policies = evaluation.scoring.policies
+            _, predictions = score_file(evaluation, frame, file.asked.items, answers, policies)
             yield predictions.select("item_id", is_right="is_correct")
 
     return pl.concat([pl.DataFrame(schema={"item_id": pl.String, "is_right": pl.Boolean}), *judge_files()])
@@ -99,7 +100,7 @@ def judge_items(evaluation: Evaluation, items: pl.DataFrame, files: Mapping[str,
 
 def plan_looks(evaluation: Evaluation, items: pl.DataFrame) -> list[float]:
     """Return the shares of the pairs after which the evaluation may end; the last is 1."""
-    return list_looks(items["unit_id"].n_unique(), has_precision=evaluation.precision is not None)
+    return list_looks(items["unit_id"].n_unique(), has_precision=evaluation.scoring.precision is not None)
 
 
 def find_needed_items(evaluation: Evaluation, requests: RequestFiles) -> pl.DataFrame:

@@ -146,7 +146,8 @@ def _ask_enough(
     # Each round asks a part of the items of all files, which are read once.
     files = read_asked_files(evaluation, requests)
     items = list_weighed_items(files)
-    clusters = None if evaluation.precision is None else read_clusters(evaluation)
+    precision = evaluation.scoring.precision
+    clusters = None if precision is None else read_clusters(evaluation)
     is_first = pl.col("weight") > 0
     if asks_failed:
         is_first |= pl.col("prompt_key").is_in(evaluation.store.read_failed()["prompt_key"].implode())
@@ -180,7 +181,7 @@ def _ask_enough(
                 break
             ask(following)
             n_cells *= 2
-        if clusters is not None and measure_half_width(judged, clusters) <= (evaluation.precision or 0):
+        if clusters is not None and measure_half_width(judged, clusters) <= (precision or 0):
             break
     on_progress(requests.n_samples - n_done)
     return n_asked, select_needed(add_outcomes(items, outcomes), looks).height
@@ -257,7 +258,7 @@ def _ask_open(
     n_left, n_samples = sum(rows.height for rows in left), asked.height * len(repeats)
     # These may be prompts that are refused for their content, as they were before. If all of them fail
     # again, the evaluation is still valid.
-    session.accepts_refusal = n_left <= evaluation.max_error_rate * n_samples
+    session.accepts_refusal = n_left <= evaluation.scoring.max_error_rate * n_samples
     on_progress(n_samples - n_left)
     for repeat, rows in enumerate(left):
         _ask_repeat(evaluation, rows, repeat, session, on_progress, read or partial(read_items, evaluation))

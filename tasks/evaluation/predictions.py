@@ -1,6 +1,5 @@
 """Stages readings and predictions: what responses answer, and whether it is right (method, 3 and 5)."""
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -27,18 +26,6 @@ def hash_reader() -> str:
     """
     folder = Path(reader.__file__).parent
     return hash_files([*folder.glob("*.py"), *folder.glob("*.toml"), Path(thoughts.__file__)], digits=32)
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """Settings with which responses are read and no answer is scored."""
-
-    policies: tuple[str, ...] = ("strict",)
-    marks: tuple[str, ...] | None = None
-    """`reasoning_marks` of the model; None: those of all known families of models."""
-
-
-STRICT = Scoring()
 
 
 def read_responses(

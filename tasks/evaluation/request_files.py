@@ -80,7 +80,7 @@ def key_requests(evaluation: Evaluation) -> str:
             "chains": read_chains(evaluation),
             "schema": str(REQUESTS.schema),
             "requests": evaluation.subject.requests_key,
-            "ask": evaluation.ask if evaluation.asks_enough else "all",
+            "ask": "enough" if evaluation.asks_enough else "all",
         },
         digits=32,
     )
@@ -134,13 +134,8 @@ def select_requests(refs: Iterable[FileRef]) -> tuple[FileRef, ...]:
     return tuple(ref for ref in refs if f"/{REQUESTS.name}/" in ref.path)
 
 
-def scan_requests(evaluation: Evaluation, requests: RequestFiles) -> pl.LazyFrame:
-    """Return the rows of the requests. Requests can share a prompt."""
-    return scan_files(evaluation, requests.files)
-
-
-def scan_files(evaluation: Evaluation, files: Sequence[FileRef]) -> pl.LazyFrame:
-    """Return the requests of these files."""
+def scan_requests(evaluation: Evaluation, files: Sequence[FileRef]) -> pl.LazyFrame:
+    """Return the requests of these files. Requests can share a prompt."""
     paths = [evaluation.root / ref.path for ref in files]
     return scan_parquet_files(paths, REQUESTS.empty.schema) if paths else REQUESTS.empty.lazy()
 

@@ -39,10 +39,10 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
     return hash_json(
         {
             "requests": requests_key,
-            "marks": evaluation.scoring.marks,
+            "marks": evaluation.model.reasoning_marks,
             "version": PREDICTIONS_VERSION,
             "reader": hash_reader(),
-            "precision": evaluation.precision if evaluation.asks_enough else None,
+            "precision": evaluation.scoring.precision if evaluation.asks_enough else None,
         },
         digits=32,
     )
@@ -60,7 +60,7 @@ def is_complete(evaluation: Evaluation) -> bool:
         is_finished = is_current and record["n_open"] == 0
         lost = set(record["responses"]) - {path.name for path in evaluation.store.list_files()}
         is_scored = set(evaluation.scoring.policies) <= set(record["scoring_policies"])
-        has_limit = record["max_error_rate"] == evaluation.max_error_rate
+        has_limit = record["max_error_rate"] == evaluation.scoring.max_error_rate
     except (ValueError, KeyError, TypeError):
         return False
     is_same = is_finished and is_scored and has_limit
@@ -120,7 +120,7 @@ def complete_run(
             "edition_id": evaluation.edition_id,
             "model_id": evaluation.model_id,
             "scoring_policies": list(scored.policies),
-            "max_error_rate": evaluation.max_error_rate,
+            "max_error_rate": evaluation.scoring.max_error_rate,
             "key": key_run(evaluation, requests.key),
             "requests_key": requests.key,
             "pairs_per_relation": evaluation.model.pairs_per_relation,
@@ -148,7 +148,7 @@ def _describe_replies(evaluation: Evaluation, requests: RequestFiles) -> dict[st
     """Return what gave the answers, also those that were stored before, and what is odd about them."""
     if not (files := evaluation.store.list_files()):
         return {"served": [], "remarks": []}
-    asked = scan_requests(evaluation, requests).select("prompt_key").unique()
+    asked = scan_requests(evaluation, requests.files).select("prompt_key").unique()
     answered = scan_response_files(files).filter(status="ok")
     replies = answered.join(asked, on="prompt_key", how="semi", maintain_order="left")
     served = replies.group_by("served").len().drop_nulls().collect(engine="streaming")

@@ -1,7 +1,6 @@
 """Score stored answers: write the predictions of one evaluation under every configured policy."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import accumulate, groupby
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from pretexeval.storage.responses import prefer_responses, scan_response_files
 from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.judged_answers import find_needed_items, read_stored_answers, score_file
-from tasks.evaluation.predictions import Scoring
-from tasks.evaluation.request_files import RequestFiles, check_files, scan_files, write_requests
+from tasks.evaluation.request_files import RequestFiles, check_files, scan_requests, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
     complete_run,
@@ -76,7 +74,7 @@ def _read_shortened(evaluation: Evaluation, requests: Sequence[FileRef]) -> pl.D
     That character tells whether there is a text. All texts can take gigabytes.
     """
     short = pl.col(*LONG_TEXTS).str.head(1)
-    keys = scan_files(evaluation, requests).select("prompt_key").unique()
+    keys = scan_requests(evaluation, requests).select("prompt_key").unique()
     stored = scan_response_files(evaluation.store.list_files())
     rows = stored.join(keys, on="prompt_key", how="semi", maintain_order="left")
     return prefer_responses(rows.with_columns(short).collect(engine="streaming"))
@@ -92,11 +90,11 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
     root, folder = evaluation.root, evaluation.folder
     known = [*requests.checks, *read_reports(root / run_file(folder))]
     checks = [check(evaluation, requests, known) for check in (check_requests, check_responses)]
-    scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
+    policies = list_policies(evaluation)
     # Files of the last evaluation stay readable until all new ones are checked.
     pending, new = next_requests_folder(folder), {stage: list[FileRef]() for stage in RESULTS}
     needed = find_needed_items(evaluation, requests) if evaluation.asks_enough else None
-    for name, frames in score_relations(evaluation, requests, scoring, needed):
+    for name, frames in _score_files(evaluation, requests, policies, needed):
         for stage, frame in zip(RESULTS, frames, strict=True):
             path = evaluation_file(pending, stage.name, name)
             new[stage].append(write_stage_file(root, path, frame, stage))
@@ -108,18 +106,22 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
         for stage, refs in placed.items()
         for ref in refs
     ]
-    return ScoredFiles(tuple(files), scoring.policies, tuple(checks))
+    return ScoredFiles(tuple(files), policies, tuple(checks))
 
 
-def score_relations(
-    evaluation: Evaluation, requests: RequestFiles, scoring: Scoring, needed: pl.DataFrame | None = None
+def _score_files(
+    evaluation: Evaluation, requests: RequestFiles, policies: tuple[str, ...], needed: pl.DataFrame | None
 ) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
-    """Yield (file name, readings and predictions) of each file of requests."""
+    """Yield (file name, readings and predictions) of each file of requests.
+
+    Args:
+        needed: the item_id of the items that are scored; None: all.
+    """
     row_files = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
     kind = evaluation.subject.kind
     for files in _divide(requests):
-        keys = scan_files(evaluation, files).select("prompt_key").unique()
-        answers = read_stored_answers(evaluation, keys, scoring)
+        keys = scan_requests(evaluation, files).select("prompt_key").unique()
+        answers = read_stored_answers(evaluation, keys)
         for ref in files:
             name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)
             if needed is not None:
@@ -131,7 +133,7 @@ def score_relations(
                     f"{evaluation.edition_id}; run `pretexeval evaluate` again"
                 )
             items = kind.read_items(read_stage_file(evaluation.root / row_files[name].path, kind.stage))
-            yield name, score_file(evaluation, frame, items, answers, scoring)
+            yield name, score_file(evaluation, frame, items, answers, policies)
 
 
 def score_finished(evaluation: Evaluation) -> None:

@@ -29,7 +29,6 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.failures import has_failure, record_failure, write_failure
-from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.run_record import is_complete
 from tests.support.evaluations import CountingEngine, ask_model, finish, list_prompts
 from tests.support.object_storage import ObjectStorage
@@ -40,8 +39,12 @@ KINDS = ("editions", "responses", "predictions")
 Hosts = tuple[StorageConfig, StorageConfig]
 Stores = tuple[Store, Store]
 Evaluations = list[Evaluation]
-# Every answer is read as a thought that does not end.
-UNFINISHED = Scoring(marks=("", "</think>"))
+
+
+def read_as_unfinished(evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation with marks by which every answer is a thought that does not end."""
+    marks = {"reasoning_marks": ("", "</think>")}
+    return replace(evaluation, model=evaluation.model.model_copy(update=marks))
 
 
 def forbid(_: EngineConfig) -> Engine:
@@ -259,7 +262,7 @@ def test_damaged_answers_in_the_bucket_are_not_used(evaluations: Evaluations, bu
 
 
 def test_evaluation_scored_again_replaces_the_old_one(evaluations: Evaluations) -> None:
-    first, second = (replace(evaluation, scoring=UNFINISHED) for evaluation in evaluations)
+    first, second = map(read_as_unfinished, evaluations)
     pull(second)
     finish(second, ask_model(second, forbid))
     share(second)
@@ -277,7 +280,7 @@ def test_an_evaluation_is_skipped_while_its_files_are_replaced(
     bucket.send(file, b"newer than its record")
     pull(second)
     assert not (second.root / second.folder / "run.json").exists()
-    changed = replace(first, scoring=UNFINISHED)
+    changed = read_as_unfinished(first)
     finish(changed, ask_model(changed, forbid))
     store = Store(changed.storage)
     assert bucket.read(f"{changed.folder}/run.json") is not None

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pretexeval.config.file import Config
+from pretexeval.config.tables import ScoringConfig
 from pretexeval.primitives.hashing import hash_text
 from report.page import write_report
 from schemas.transformations import TRANSFORMATIONS
@@ -21,6 +22,8 @@ from tests.support.evaluations import ask_model, finish
 from tests.tasks.evaluation.conftest import Serve
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows
+
+ENOUGH = ScoringConfig(ask="enough")
 
 
 def answer_some(prompt: str) -> str:
@@ -47,7 +50,7 @@ def test_mastery_is_that_of_all_samples_and_scores_count_samples_by_their_weight
     """One model is asked everything, and one that gives the same answers is asked enough."""
     everything = serve("all", answer_some)
     finish(everything, ask_model(everything))
-    less = replace(serve("enough", answer_some), ask="enough")
+    less = replace(serve("enough", answer_some), scoring=ENOUGH)
     report = ask_model(less)
     finish(less, report)
     assert is_complete(less)
@@ -59,11 +62,11 @@ def test_mastery_is_that_of_all_samples_and_scores_count_samples_by_their_weight
     counted = rows.filter(pl.col("weight") > 0)
     assert counted.group_by("triplet_id").agg(pl.col("weight").sum())["weight"].unique().to_list() == [8]
     require_scores(less, report, rows)
-    rest = replace(less, ask="all")
+    rest = replace(less, scoring=ScoringConfig())
     assert not is_complete(rest)
     assert ask_model(rest).n_asked == all_rows.height - rows.height
     # Stored answers are used, so that nothing is asked.
-    assert ask_model(replace(everything, ask="enough")).n_asked == 0
+    assert ask_model(replace(everything, scoring=ENOUGH)).n_asked == 0
 
 
 def require_scores(less: Evaluation, report: AskingReport, rows: pl.DataFrame) -> None:
@@ -106,12 +109,12 @@ def test_a_precision_ends_an_evaluation_after_a_look_and_the_rest_is_asked_for_a
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(enough, "FIRST_LOOK", 5)
-    wide = replace(serve("m", answer_some), ask="enough", precision=0.3)
+    wide = replace(serve("m", answer_some), scoring=ScoringConfig(ask="enough", precision=0.3))
     report = ask_model(wide)
     finish(wide, report)
     assert is_complete(wide)
     n_pairs = read_predictions(wide)["pair_id"].n_unique()
-    narrow = replace(wide, precision=0.01)
+    narrow = replace(wide, scoring=ScoringConfig(ask="enough", precision=0.01))
     assert not is_complete(narrow)
     further = ask_model(narrow)
     finish(narrow, further)
@@ -131,7 +134,7 @@ def test_no_prompt_is_asked_twice_after_several_looks_even_if_it_fails(
         asked[prompt] += 1
         return None if int(hash_text(prompt), 16) % 10 == 5 else answer_some(prompt)
 
-    evaluation = replace(serve("m", fail_some), ask="enough", precision=0.01)
+    evaluation = replace(serve("m", fail_some), scoring=ScoringConfig(ask="enough", precision=0.01))
     report = ask_model(evaluation, on_progress=advances.append)
     assert report.n_errors > 0
     assert set(asked.values()) == {1}
@@ -185,5 +188,5 @@ def test_cells_that_decide_most_pairs_come_first() -> None:
 
 
 def test_prompts_are_not_divided_among_cards(evaluation: Evaluation) -> None:
-    n_shards = [describe_job(replace(evaluation, ask=ask), 10**6, None).n_shards for ask in ("all", "enough")]
-    assert n_shards == [None, 1]
+    asked = [replace(evaluation, scoring=scoring) for scoring in (ScoringConfig(), ENOUGH)]
+    assert [describe_job(each, 10**6, None).n_shards for each in asked] == [None, 1]

@@ -16,6 +16,7 @@ from flows.evaluate_model import describe_answers
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.questions import UNSURE
+from pretexeval.config.tables import ScoringConfig
 from pretexeval.primitives.hashing import checksum_file, hash_text
 from pretexeval.storage.files import FileRef
 from pretexeval.storage.layout import run_file
@@ -31,7 +32,6 @@ from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation import run_record, scoring, subject
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
-from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import check_files, write_requests
 from tasks.evaluation.run_record import is_complete, read_run
 from tasks.evaluation.scoring import score_evaluation, score_finished
@@ -96,8 +96,8 @@ def test_complete_evaluation_is_scored_again_without_rendering_until_a_file_is_d
         assert not is_complete(evaluation)
     monkeypatch.setattr(subject, "build_requests", None)
     # Every answer is read as a thought that does not end.
-    unfinished = Scoring(policies=("excluded",), marks=("", "</think>"))
-    score_finished(replace(evaluation, scoring=unfinished))
+    model = evaluation.model.model_copy(update={"reasoning_marks": ("", "</think>")})
+    score_finished(replace(evaluation, model=model, scoring=ScoringConfig(policies=("excluded",))))
     predictions = pl.read_parquet(folder / "predictions/*.parquet")
     assert predictions["prediction"].null_count() == predictions.height
     assert set(predictions["scoring_policy"]) == {"strict", "excluded"}
