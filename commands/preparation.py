@@ -71,12 +71,12 @@ def draft(options: argparse.Namespace) -> int:
 
     from pretexeval.knowledge.reader import read_knowledge_base
     from prototypes.drafting import add_draft, choose_facts, draft_prototypes, place_slots
-    from prototypes.pool import list_bundled
+    from prototypes.pool import BUNDLED
     from prototypes.templates import MIN_WORDINGS
     from tasks.edition.statements import write_sentences
 
     config = load_config(options.config)
-    if (name := config.edition.pool) in list_bundled():
+    if (name := config.edition.pool) == BUNDLED:
         raise InputError(
             f'pool {name!r} is bundled: write pool = "prototypes.toml" in [edition], and run again'
         )

@@ -108,7 +108,7 @@ class _Sentence:
     other: _Name
     after: str
     is_identity: bool
-    """Whether it says what the subject is: "is a symptom of"."""
+    """True if it says what the subject is: "is a symptom of"."""
 
     def say(self, name: str) -> _Pair:
         """Return what the sentence says of its subject, and the denial, with this for the other name."""

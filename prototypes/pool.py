@@ -1,9 +1,9 @@
 """Prototype pools: the templates of every relation for each of the eight transformations.
 
-A pool is either bundled and known by its name (`revised`: all files `prototypes/*.revised.toml` together), or
-a file: the authors' CSV or Parquet, or TOML with one table per relation:
+A pool is either the bundled one (`revised`: all files `prototypes/*.revised.toml` together), or a file: the
+authors' CSV or Parquet, or TOML with one table per relation:
 
-    extends = "revised"    # optional: add to a bundled pool
+    extends = "revised"    # optional: add to the bundled pool
 
     [may_treat]
     instance = ["TakesDrug", "IsTreatedFor"]
@@ -19,7 +19,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -39,7 +39,7 @@ from prototypes.templates import (
 )
 from schemas.transformations import NAMES
 
-FOLDER = Path(__file__).parent
+BUNDLED = "revised"
 SUFFIXES = (".toml", ".csv", ".parquet")
 # Column of the CSV -> transformation.
 CSV_COLUMNS = {
@@ -219,15 +219,14 @@ class Pool:
             raise InputError(problems[0])
         return self.relations[relation]
 
-    def list_texts(self, relations: Iterable[str] | None = None) -> list[str]:
-        """Return every prototype and wording of these relations, or of all, relation by relation."""
-        names = self.relations if relations is None else relations
-        chosen = (self.relations[name] for name in sorted(names))
+    def list_texts(self, relations: Iterable[str]) -> list[str]:
+        """Return every prototype and wording of these relations, relation by relation."""
+        chosen = (self.relations[name] for name in sorted(relations))
         return [text for relation in chosen for cell in relation.cells.values() for text in cell.texts]
 
     def is_reviewed(self, relation: str) -> bool:
-        """Return whether the relation is as it is in a bundled pool, whose wordings were reviewed."""
-        return self.relations[relation] in [pool.relations.get(relation) for pool in _load_bundled()]
+        """Return whether the relation is as it is in the bundled pool, whose wordings were reviewed."""
+        return self.relations[relation] == _read_bundled().get(relation)
 
     def checksum_relation(self, relation: str) -> str:
         """Return the hash of the relation's predicates, prototypes and wordings (32 hex digits)."""
@@ -242,12 +241,12 @@ def load_pool(name_or_path: str) -> Pool:
     Raises:
         InputError: there is no such pool, or its templates have problems, which the message lists.
     """
-    if bundled := _find_bundled(name_or_path):
-        return Pool(name_or_path, _merge_files(name_or_path, bundled))
+    if name_or_path == BUNDLED:
+        return Pool(BUNDLED, _read_bundled())
     path = Path(name_or_path)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"no prototype pool {name_or_path!r}: name a bundled one ({', '.join(list_bundled())}) "
+            f"no prototype pool {name_or_path!r}: name a bundled one ({BUNDLED}) "
             f"or give the path of a file ({', '.join(SUFFIXES)})"
         )
     if not path.is_file():
@@ -255,51 +254,36 @@ def load_pool(name_or_path: str) -> Pool:
     return Pool(path.stem, _read_file(path), path)
 
 
-def list_bundled() -> list[str]:
-    """Return the names of the bundled pools, sorted."""
-    return sorted({path.stem.rpartition(".")[2] for path in FOLDER.glob("*.*.toml")})
-
-
-@lru_cache(maxsize=1)
-def _load_bundled() -> list[Pool]:
-    return [load_pool(name) for name in list_bundled()]
-
-
-def _find_bundled(name: str) -> list[Path]:
-    is_name = re.fullmatch(r"[\w-]+", name) is not None
-    return sorted(FOLDER.glob(f"*.{name}.toml")) if is_name else []
-
-
-def _merge_files(name: str, paths: Iterable[Path]) -> dict[str, RelationPrototypes]:
-    """Return the relations of several files, or raise InputError if two files have the same relation."""
+@cache
+def _read_bundled() -> dict[str, RelationPrototypes]:
+    """Return the relations of the bundled files, or raise InputError if two of them have the same one."""
     relations: dict[str, RelationPrototypes] = {}
-    for path in paths:
-        added = _read_file(path)
+    for path in sorted(Path(__file__).parent.glob(f"*.{BUNDLED}.toml")):
+        _, added = read_toml_pool(path)
         if repeated := sorted(relations.keys() & added.keys()):
-            raise InputError(f"{path}: pool {name} already holds {', '.join(repeated)}")
+            raise InputError(f"{path}: pool {BUNDLED} already holds {', '.join(repeated)}")
         relations |= added
     return relations
 
 
 def _read_file(path: Path) -> dict[str, RelationPrototypes]:
-    """Return the relations of one file, after those of the pool that it extends."""
+    """Return the relations of one file, after those of the bundled pool if it extends that one."""
     if path.suffix.lower() != ".toml":
         return read_authors_pool(path)
     extended, own = read_toml_pool(path)
-    if extended is None:
-        return own
-    if not (bundled := _find_bundled(extended)):
-        raise InputError(f"{path} extends {extended!r}; bundled pools: {', '.join(list_bundled())}")
-    return {**_merge_files(extended, bundled), **own}
+    if extended not in (None, BUNDLED):
+        raise InputError(f"{path} extends {extended!r}; bundled pools: {BUNDLED}")
+    return own if extended is None else {**_read_bundled(), **own}
 
 
 def check_pool(pool: Pool, relations: Iterable[str]) -> list[str]:
-    """Return a message that names the relations that the pool lacks, if there are any."""
-    known, missing = (
-        [name for name in relations if (name in pool.relations) == has] for has in (True, False)
-    )
+    """Return a message that names the relations that the pool lacks; none if it lacks none."""
+    known = [name for name in relations if name in pool.relations]
+    missing = [name for name in relations if name not in pool.relations]
+    if not missing:
+        return []
     named, kept = ", ".join(map(repr, missing)), json.dumps(known) if known else "[…]"
-    return missing and [
+    return [
         f"pool {pool.name!r} has no prototypes for {named}: write those of a relation with `pretexeval draft "
         f"CONFIG RELATION SENTENCE`, or name the relations to use in [knowledge]: relations = {kept}"
     ]

@@ -57,7 +57,7 @@ class RelationPrototypes:
         """Return the base's own template, or what MedLAMA's are: the relation's name between the two names.
 
         Source: `default_prompt` in data/medlama/prompts.csv of cambridgeltl/medlama (Meng et al., ACL 2022),
-        for example `[X] disease has abnormal cell [Y] .` Other white space than there is not kept.
+        for example `[X] disease has abnormal cell [Y] .` The white space of the source is not kept.
         """
         return self.default_prompt or f"[X] {self.relation.replace('_', ' ')} [Y]."
 

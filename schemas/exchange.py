@@ -20,6 +20,7 @@ REFUSED_ERROR = (
 ANSWER_WORDS = ("True", "False")
 """The two words whose log-probabilities `Sampling.logprobs` asks for."""
 ALWAYS_RENDERED = ("max_tokens", "temperature", "seed", "stop", "logprobs")
+"""The parameters that `Sampling.render_json` renders also where they have no value."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,15 @@ class Sampling:
     """The period of a schedule in which anchors are asked again. It is not sent, but is part of the key."""
 
     def render_json(self) -> str:
-        """Return the parameters as canonical JSON.
+        """Return the parameters as canonical JSON, those outside ALWAYS_RENDERED only if they are set.
 
-        Those that were added later are only in it where they are set, so that older keys stay valid.
+        It does not contain `repeat`. Keys of stored answers depend on it, so it must not change.
         """
         return _render_sampling(self)
 
     @property
     def seed_of_repeat(self) -> int | None:
-        """The seed that is sent, which differs from repeat to repeat; null if no seed is sent."""
+        """The seed that is sent, which differs from repeat to repeat; None if no seed is sent."""
         return self.seed + self.repeat if self.seed is not None else None
 
     def read_extra_body(self) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 
 # The first prompts show whether an endpoint answers at all, before many are sent or paid for.
 N_TRIAL = 32
-# A killed process loses at most the answers of this time, a share of the time of its session. A long session
-# writes less often, so that its answers are not in thousands of small files: three hours leave about 300.
+# The seconds between two files of answers are a share of the time of the session, within two limits. A killed
+# process loses at most the answers of this time. A long session writes less often, so that its answers are
+# not in thousands of small files: three hours leave about 300.
 MIN_INTERVAL_S = 2.0
 MAX_INTERVAL_S = 60.0
 INTERVAL_SHARE = 0.03
-# Prompts with their answers are written before they fill the memory.
+# Prompts with their answers are also written as soon as they take so many bytes of memory.
 MAX_BYTES = 32_000_000
 # Upper bounds for reserving disk space: bytes of a file without rows, and of a row without texts.
 FILE_BYTES = 16_384
@@ -45,7 +46,7 @@ class AnswerStream:
     n_most: int | None = None
     """The most prompts that are given; None: no limit."""
     stops_at_failures: bool = False
-    """Whether no more prompts are given after N_TRIAL failures in a row."""
+    """True if no more prompts are given after N_TRIAL failures in a row."""
     held: KeyedPrompt | None = None
     """The prompt that is given before those of the source, if there is one."""
     n_received: int = 0

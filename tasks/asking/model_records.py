@@ -13,10 +13,12 @@ from pretexeval.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
+WRITTEN_AGAIN = "it is written again"
+
 
 def read_commit(root: Path, model_id: str) -> str | None:
-    """Return the commit in the model's record; null if there is none."""
-    record = find_record(root / model_file(model_id), "it is written again", model_id=model_id)
+    """Return the commit in the model's record; None if there is none."""
+    record = find_record(root / model_file(model_id), WRITTEN_AGAIN, model_id=model_id)
     commit = (record or {}).get("commit")
     return commit if isinstance(commit, str) else None
 
@@ -65,9 +67,6 @@ def warn_without_commit(config: EngineConfig, model_id: str) -> None:
         model_id,
         commit,
     )
-
-
-WRITTEN_AGAIN = "it is written again"
 
 
 def write_model_record(config: EngineConfig, store: Store, *, is_loaded: bool = False) -> None:

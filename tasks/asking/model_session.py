@@ -33,10 +33,9 @@ Advance = Callable[[int], None]
 """Takes how many more are done."""
 ShowProgress = Callable[[str, int], AbstractContextManager[Advance]]
 """Opens a display with this title and total."""
+LoadEngine = Callable[[EngineConfig], Engine]
 # Upper bound for reserving disk space: bytes of a token of an answer.
 TOKEN_BYTES = 16
-
-
 # The wording with which pretexeval/engines/openai_answers.py stores the status of a failed prompt.
 _STATUS = re.compile(r"HTTP (4\d\d): ")
 # Timeout, conflict, too early, too many requests: the same prompt can pass later.
@@ -50,7 +49,7 @@ REMEDIES = {
 
 
 def read_refusal(completion: Completion) -> int | None:
-    """Return the HTTP status with which the endpoint rejected the prompt; null if it did not."""
+    """Return the HTTP status with which the endpoint rejected the prompt; None if it did not."""
     match = _STATUS.match(completion.error or "")
     status = int(match[1]) if match else None
     return None if status in TEMPORARY else status
@@ -66,9 +65,6 @@ def explain_failure(name: str, completions: Sequence[Completion]) -> InputError:
         f"model {name!r}: the endpoint {said} ({first.error}); {remedy}, then run the same command again: it "
         "asks them again"
     )
-
-
-LoadEngine = Callable[[EngineConfig], Engine]
 
 
 class ModelSession:
@@ -150,7 +146,8 @@ class ModelSession:
 
         Raises:
             InputError: the model cannot be loaded or reached, its engine crashed, the endpoint refuses every
-                prompt, or another host has taken over the lease. The answers so far are stored.
+                prompt or cuts the prompts, or another host has taken over the lease. The answers so far are
+                stored.
         """
         rest = iter(prompts)
         following = next(rest, None)

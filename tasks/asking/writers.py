@@ -78,7 +78,7 @@ UNFINISHED_REASONING = "unfinished reasoning"
 
 @dataclass(frozen=True)
 class Reply:
-    """The text of a reply without its reasoning, or null and the reason why there is none."""
+    """The text of a reply without its reasoning, or None and the reason why there is none."""
 
     text: str | None
     error: str | None = None

@@ -277,9 +277,7 @@ def add_chance(costs: Matrix, of_rows: Numbers, of_columns: Numbers) -> NDArray[
     return (costs.astype(np.int64) << TIE_BITS) + chance.astype(np.int64)
 
 
-def draw_uniform(
-    evidence: Evidence, heads: pl.Series, seed: int, turn: SeriesTurn | None = None
-) -> pl.DataFrame:
+def draw_uniform(evidence: Evidence, heads: pl.Series, seed: int, turn: SeriesTurn | None) -> pl.DataFrame:
     """Return the columns head, positive and negative of those heads that have a possible negative.
 
     The negatives are uniform, as in the papers. Positives are drawn from the true tails of the head, and

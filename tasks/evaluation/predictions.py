@@ -34,7 +34,7 @@ def read_responses(
     items: pl.DataFrame,
     answers: pl.DataFrame,
     *,
-    is_reasoned: bool = False,
+    is_reasoned: bool,
 ) -> pl.DataFrame:
     """Return one row per request: what was read in the response to it.
 
