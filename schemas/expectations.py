@@ -90,7 +90,7 @@ def find_breaking(rule: Rule) -> pl.Expr:
     return (~rule.holds).fill_null(value=False)
 
 
-def may_break_rules(stage: Stage, frame: pl.DataFrame) -> bool:
+def breaks_rules(stage: Stage, frame: pl.DataFrame) -> bool:
     """Return whether the rows break a rule of the stage that is no mere warning."""
     rules = [rule for rule in list_rules(stage) if not rule.is_warning]
     return any(count_unexpected(rules, frame))

@@ -172,19 +172,9 @@ def _apply_gate(rows: Sequence[dict[str, Any]], rephraser: Rephraser, text_label
 
 
 def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    schema: dict[str, pl.DataType | type[pl.DataType]] = {
-        "variant_id": pl.String,
-        "relation": pl.String,
-        "attempt": pl.Int16,
-        "rephraser": pl.String,
-        "prompt_key": pl.String,
-        "text": pl.String,
-        "is_accepted": pl.Boolean,
-        "reasons": pl.List(pl.String),
-    }
-    columns = {name: [row.get(name) for row in rows] for name in schema}
+    columns = {name: [row[name] for row in rows] for name in ATTEMPTS.names}
     columns["reasons"] = [list(row["reasons"]) for row in rows]
-    return pl.DataFrame(columns, schema=schema).sort("variant_id", "attempt").select(ATTEMPTS.names)
+    return pl.DataFrame(columns, schema=ATTEMPTS.empty.schema).sort("variant_id", "attempt")
 
 
 def ask_rounds(

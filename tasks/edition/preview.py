@@ -17,15 +17,15 @@ from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.files import read_stage_file
 from prototypes.pool import check_pool_wordings
 from schemas.columns import Stage
-from schemas.expectations import may_break_rules
+from schemas.expectations import breaks_rules
 from schemas.question_stages import QUESTIONS
-from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
+from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.drawing.pieces import Piece
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, find_recipe
 from tasks.edition.risks import Balance, describe_relation, read_balance
 from tasks.edition.samples import keep_statements
-from tasks.quality.validation import require_valid, validate_stage
+from tasks.quality.validation import check_stage
 
 STAGES_WITHOUT_MODEL = (TRIPLETS, VARIANTS, STATEMENTS)
 
@@ -101,16 +101,10 @@ def _read_stages(
     return [read_stage_file(edition.root / path, stage) for path, stage in zip(paths, stages, strict=True)]
 
 
-def build_statement_frames(edition: Edition, name: str) -> dict[str, pl.DataFrame]:
-    """Return stage -> rows of a piece, up to the statements: the same rows that the files hold."""
+def _build_piece(edition: Edition, name: str) -> PiecePreview:
     frames: dict[str, pl.DataFrame] = {}
     for stage in STAGES_WITHOUT_MODEL:
-        frames[stage.name] = find_recipe(edition, stage.name).build(edition, name, frames)
-    return frames
-
-
-def _build_piece(edition: Edition, name: str) -> PiecePreview:
-    frames = build_statement_frames(edition, name)
+        frames[stage.name] = RECIPES[stage.name].build(edition, name, frames)
     methods = edition.config.edition.methods
     unwritten = [
         m for m in methods if m == "llmeval" or (m == "pretexeval" and edition.rephraser is not None)
@@ -132,7 +126,7 @@ def _build_placeholders(statements: pl.DataFrame, method: str) -> pl.DataFrame:
     if method != "llmeval":
         return samples
     return samples.with_columns(
-        pl.lit(None, pl.String).alias("variant_id"), pl.lit(None, pl.String).alias("transformation")
+        pl.lit(None, pl.String).alias(name) for name in ("variant_id", "transformation")
     )
 
 
@@ -174,7 +168,7 @@ def require_buildable(edition: Edition) -> Balance:
     edition.forget_facts()
     for stage in stages:
         if not n_rows[stage.name]:
-            _require_valid_rows(edition, stage, stage.empty)
+            check_stage(stage, stage.empty, edition.edition_id)
     return balance
 
 
@@ -215,22 +209,16 @@ def _check_piece(
     for stage in stages:
         rows = find_recipe(edition, stage.name).build(edition, piece.name, built)
         checked = pl.concat([held[stage.name], rows]) if held else rows
-        # Importing Great Expectations takes 4 s, so it is used only if rows look wrong.
-        if not rows.is_empty() and may_break_rules(stage, checked):
-            _require_valid_rows(edition, stage, checked)
+        # Importing Great Expectations takes two seconds, so it is used only if rows break a rule.
+        if not rows.is_empty() and breaks_rules(stage, checked):
+            check_stage(stage, checked, edition.edition_id)
         built[stage.name] = rows
     counted = {stage: rows.height for stage, rows in built.items()}
     held_out = {stage: rows.filter(split="demonstration") for stage, rows in built.items()}
     return _CheckedPiece(counted, held_out, built[stages[0].name])
 
 
-def _require_valid_rows(edition: Edition, stage: Stage, rows: pl.DataFrame) -> None:
-    require_valid(validate_stage(stage, rows, edition.edition_id))
-
-
 def _list_stages(edition: Edition) -> list[Stage]:
     """Return the stages in the order in which they are built, without those that a model writes."""
-    has_written_samples = bool(edition.writers)
-    stages = [TRIPLETS, VARIANTS, STATEMENTS, *([] if has_written_samples else [SAMPLES])]
-    questions = [QUESTIONS] if edition.has_questions else []
-    return [*(stages if edition.has_triplets else []), *questions]
+    are_written = {ATTEMPTS, SAMPLES} if edition.writers else set[Stage]()
+    return [stage for stage in edition.stages if stage not in are_written]

@@ -140,31 +140,18 @@ def build_llmeval_samples(triplets: pl.DataFrame, llmeval: Llmeval, replies: Rep
         replies: the writer's replies; every triplet must have one.
     """
     rows = []
-    columns = ("triplet_id", "pair_id", "relation", "split", "is_positive")
+    columns = triplets.select("triplet_id", "pair_id", "relation", "split", label="is_positive")
     prompts = llmeval.build_prompts(triplets)
-    for prompt, values in zip(prompts, triplets.select(columns).iter_rows(), strict=True):
-        triplet_id = values[0]
+    for prompt, values in zip(prompts, columns.iter_rows(named=True), strict=True):
         for index, text in enumerate(list_statements(replies[prompt.key].text or "")):
-            sample_id = hash_text("sample", "llmeval", triplet_id, str(index), text)
-            rows.append((sample_id, *values, index, text))
-    schema = dict.fromkeys(("sample_id", *columns), pl.String) | {
-        "is_positive": pl.Boolean,
-        "sample_index": pl.Int8,
-        "text": pl.String,
-    }
-    return (
-        pl.DataFrame(rows, schema=schema, orient="row")
-        .rename({"is_positive": "label"})
-        .with_columns(
-            pl.lit("llmeval").alias("method"),
-            pl.lit(None, pl.String).alias("variant_id"),
-            pl.lit(None, pl.String).alias("transformation"),
-            pl.lit(llmeval.writer.model_id).alias("rephraser"),
-            pl.lit("as_is").alias("status"),
-            pl.lit(0, pl.Int16).alias("attempts"),
-            pl.lit([], pl.List(pl.String)).alias("reasons"),
-        )
-        .select(SAMPLES.names)
+            sample_id = hash_text("sample", "llmeval", values["triplet_id"], str(index), text)
+            rows.append({**values, "sample_id": sample_id, "sample_index": index, "text": text})
+    return pl.DataFrame(rows, schema=SAMPLES.empty.schema).with_columns(
+        method=pl.lit("llmeval"),
+        rephraser=pl.lit(llmeval.writer.model_id),
+        status=pl.lit("as_is"),
+        attempts=pl.lit(0, pl.Int16),
+        reasons=pl.lit([], pl.List(pl.String)),
     )
 
 

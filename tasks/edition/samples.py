@@ -161,13 +161,9 @@ def build_samples(
         if attempts is not None:
             return choose_rewordings(statements, attempts, wording.rephraser_name)
         require_wordings(prototypes, wording.pool_name)
+        turns, is_reviewed = find_turns(), wording.is_reviewed
         return reword_statements(
-            statements,
-            triplets,
-            prototypes,
-            wording.seed,
-            find_turns(),
-            is_reviewed=wording.is_reviewed,
+            statements, triplets, prototypes, wording.seed, turns, is_reviewed=is_reviewed
         )
 
     return pl.concat(build_method(method) for method in wording.methods)
@@ -227,23 +223,17 @@ def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephrase
         pl.col("reasons").explode(empty_as_null=False).alias("rejections"),
     )
     chosen = statements.join(outcomes, on="variant_id", how="left", maintain_order="left")
-    status = (
-        pl.when("is_unchecked")
-        .then(pl.lit("as_is"))
-        .when(pl.col("reworded").is_not_null())
-        .then(pl.lit("accepted"))
-        .otherwise(pl.lit("fallback"))
-    )
-    texts = chosen.with_columns(pl.coalesce("reworded", "statement").alias("text"))
-    texts = texts.with_columns(wording="text")
-    samples = _build_samples(texts, "pretexeval", rephraser, "accepted", 0)
+    texts = chosen.with_columns(text=pl.coalesce("reworded", "statement")).with_columns(wording="text")
+    samples = _build_samples(texts, "pretexeval", rephraser, "fallback", 0)
+    is_reworded = pl.col("reworded").is_not_null()
+    status = pl.when("is_unchecked").then(pl.lit("as_is")).when(is_reworded).then(pl.lit("accepted"))
     return samples.with_columns(
         chosen.select(
-            status.alias("status"),
-            pl.col("n_attempts").cast(pl.Int16).alias("attempts"),
-            pl.col("rejections").alias("reasons"),
+            status=status.otherwise(pl.lit("fallback")),
+            attempts=pl.col("n_attempts").cast(pl.Int16),
+            reasons="rejections",
         )
-    ).select(SAMPLES.names)
+    )
 
 
 def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:
@@ -271,13 +261,11 @@ def _build_samples(
     wordings = hash_column(texts["wording"])
     ids = write_ids(combine("sample", method, read_ids(texts["variant_id"]), wordings))
     return texts.with_columns(
-        ids.alias("sample_id"),
-        pl.lit(method).alias("method"),
-        pl.col("transformation")
-        .replace_strict(TRANSFORMATION_INDEX, return_dtype=pl.Int8)
-        .alias("sample_index"),
-        pl.lit(rephraser).alias("rephraser"),
-        pl.lit(status).alias("status"),
-        pl.lit(attempts, pl.Int16).alias("attempts"),
-        pl.lit([], pl.List(pl.String)).alias("reasons"),
+        sample_id=ids,
+        method=pl.lit(method),
+        sample_index=pl.col("transformation").replace_strict(TRANSFORMATION_INDEX, return_dtype=pl.Int8),
+        rephraser=pl.lit(rephraser),
+        status=pl.lit(status),
+        attempts=pl.lit(attempts, pl.Int16),
+        reasons=pl.lit([], pl.List(pl.String)),
     ).select(SAMPLES.names)

@@ -10,7 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pyarrow as pa
 from pydantic import TypeAdapter
 
 from pretexeval.primitives.errors import InputError
@@ -165,13 +164,12 @@ def _escape(text: str) -> str:
     return "".join("\\" + c if c in "\\`*[]<>|" else c for c in text).replace("\n", " ")
 
 
-def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -> ValidationReport:
+def validate_stage(stage: Stage, rows: pl.DataFrame, context: str) -> ValidationReport:
     """Check the expectations of a stage. Values are checked only if the columns are as declared.
 
     Args:
         context: where the rows come from, for people: the edition or the model.
     """
-    rows = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
     checks = _judge(_count_unexpected(stage, rows))
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
 
@@ -281,9 +279,7 @@ def check_stage(stage: Stage, frame: pl.DataFrame, context: str) -> Report:
     Raises:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
-    report = validate_stage(stage, frame, context)
-    require_valid(report)
-    return write_down(report)
+    return write_down(validate_parts(stage, [frame], context))
 
 
 def require_valid(report: ValidationReport) -> None:
@@ -298,6 +294,6 @@ def require_valid(report: ValidationReport) -> None:
 
 @cache
 def import_great_expectations() -> None:
-    """Import the library, which takes 2.5 s of one core, before the first stage needs it."""
+    """Import the library, which takes two seconds of one core, before the first stage needs it."""
     with pause_collector():
         importlib.import_module("great_expectations.expectations")
