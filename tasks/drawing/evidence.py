@@ -9,7 +9,7 @@ were independent (noisy-or), and the sum is calibrated on the base itself: each 
 were not listed, and the sums of listed and unlisted pairs are compared. The chance assumes that the base
 lacks MISSING of 10 facts.
 
-All numbers are whole, so that they are the same on every machine.
+All numbers but the doubts are whole, so that they are the same on every machine.
 """
 
 import math
@@ -375,10 +375,8 @@ class JudgedHeads:
             (True, self.listed, evidence.with_tails, evidence.n_of_tails),
             (False, self.words, evidence.with_words, evidence.n_of_words),
         ):
-            lengths = np.diff(has.indptr)[rows]
-            pair = np.repeat(np.arange(len(rows)), lengths)
-            offset = np.arange(len(pair)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-            row = has.indices[has.indptr[rows][pair] + offset]
+            of_pairs = has[rows]
+            pair, row = np.repeat(np.arange(len(rows)), np.diff(of_pairs.indptr)), of_pairs.indices
             if len(row):
                 yield Terms(are_tails, pair, row, _select(together, row, columns[pair]), n[row])
 

@@ -44,7 +44,7 @@ TIE_BITS = 12
 ASSERTED = COST_RANGE + CHANCE
 """Discount of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = 10 * COST_RANGE
-"""Cost of a tail whose turn in a series has not come: more than resemblance and doubt together."""
+"""Cost of a tail whose turn in a series has not come: more than resemblance and a chance below 59 %."""
 LEAVING_OUT = (850, 2**30)
 """The prices of leaving out a head. The second one, with which as many heads as possible are kept, is tried
 if fewer than MIN_KEPT of the heads of the block are kept with the first one."""

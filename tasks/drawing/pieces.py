@@ -40,7 +40,7 @@ class Piece:
         """Return the heads of each block of the piece.
 
         Args:
-            heads: all heads of the relation, in a drawn order; they are dealt to the blocks in turn.
+            heads: all tested heads of the relation, in a drawn order, which are dealt to the blocks in turn.
         """
         n_blocks = count_blocks(len(heads))
         return [heads.gather_every(n_blocks, block) for block in self._list_blocks(n_blocks)]
@@ -90,6 +90,7 @@ def cut_relations(n_heads: Mapping[str, int], cap: int | None) -> list[Piece]:
 
 
 HEADS_AT_ONCE = 16
+"""Heads whose possible negatives are looked up at once, to find enough heads for demonstrations."""
 _LOCK = Lock()
 
 

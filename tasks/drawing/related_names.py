@@ -1,7 +1,7 @@
 """Names that generalise others by their words: "Carcinoma" generalises "Squamous Cell Carcinoma".
 
 A generalisation of a true tail is true as well, so it must not be a negative. The rule looks at words alone.
-It rather finds too much: "Lung" counts as a generalisation of "Lung Carcinoma".
+It finds too much rather than too little: "Lung" counts as a generalisation of "Lung Carcinoma".
 """
 
 import re
@@ -55,11 +55,8 @@ class RelatedNames:
         has_words = np.flatnonzero(n_words)
         order = np.lexsort((n_names[of_others.indices], np.repeat(np.arange(len(others)), n_words)))
         rarest = of_others.indices[order][of_others.indptr[has_words]]
-        by_word = of_names.tocsc()
-        n_found = n_names[rarest]
-        other = np.repeat(has_words, n_found)
-        offset = np.arange(len(other)) - np.repeat(np.cumsum(n_found) - n_found, n_found)
-        name = by_word.indices[np.repeat(by_word.indptr[rarest], n_found) + offset]
+        with_rarest = of_names.T.tocsr()[rarest]
+        other, name = np.repeat(has_words, np.diff(with_rarest.indptr)), with_rarest.indices
         is_general = [
             _count_common(of_names, of_others, name[part], other[part]) == n_words[other[part]]
             for part in (slice(start, start + PAIRS_AT_ONCE) for start in range(0, len(name), PAIRS_AT_ONCE))

@@ -32,7 +32,7 @@ MAX_PAIR = 4
 class SameNames:
     """Groups of names that are the same: those with a key in common, directly or through other names.
 
-    A name that was never indexed is a group of its own.
+    A name that was not given is a group of its own.
     """
 
     def __init__(self, keys: Iterable[tuple[str, str]]) -> None:
@@ -132,7 +132,7 @@ class RelationFacts:
 
     @cached_property
     def same_tails(self) -> SameNames:
-        """Return which of its tails are the same."""
+        """The groups of its tails that are the same."""
         return SameNames(self.tail_keys.iter_rows())
 
     @cached_property
@@ -158,8 +158,8 @@ class RelationFacts:
     def list_true(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct true facts of some heads, under all names of their tails.
 
-        These are the tails of all heads that have a key of them, what follows from the shape of the relation,
-        and the tails that have a key of these.
+        These are the tails of all heads that share a key with them, the facts of relations that say the same,
+        what follows from the shape of the relation, and the tails that share a key with these.
 
         Args:
             heads: the column head.

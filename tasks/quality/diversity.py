@@ -129,6 +129,7 @@ def _count_edits(left: tuple[str, ...], right: tuple[str, ...]) -> int:
 
 
 N_TRIPLETS = 20
+"""Triplets of a relation whose samples are measured."""
 DIVERSITY_VERSION = 1
 """Count it up when the function `measure_diversity` gives other rows for the same samples."""
 
@@ -148,8 +149,7 @@ def measure_diversity(
     )
     siblings = texts.group_by("relation", "method", "triplet_id", maintain_order=True)
     rows = [row for _, frame in siblings for row in _measure_siblings(frame)]
-    schema = DIVERSITY.empty.schema
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=DIVERSITY.empty.schema, orient="row")
 
 
 def draw_triplets(triplets: pl.DataFrame, n_triplets: int = N_TRIPLETS) -> pl.DataFrame:

@@ -246,8 +246,7 @@ def guess_triplets(triplets: pl.DataFrame, max_heads: int = MAX_HEADS) -> pl.Dat
         for (relation,), frame in tested.group_by("relation", maintain_order=True)
         for part in _divide(str(relation), frame, max_heads)
     ]
-    empty = GUESSES.empty
-    return pl.concat([empty, *guessed])
+    return pl.concat([GUESSES.empty, *guessed])
 
 
 def _divide(relation: str, triplets: pl.DataFrame, max_heads: int) -> Iterator[pl.DataFrame]:

@@ -22,8 +22,6 @@ from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.statements import ask, find_option_forms, state
 
 MAX_SYNONYMS = 3
-# Demonstrations do not change with the seed: otherwise a new edition would change every prompt.
-_FIXED_SEED = DEMONSTRATION_SALT
 Question = dict[str, object]
 # A sentence ends at a mark, perhaps followed by a closing quotation mark or bracket, before a capital letter.
 _BOUNDARY = re.compile(r"""(?:[.?!:]["”’)\]]?|["”)\]])\s+(?=["“(]?[A-Z0-9])|\n+|\s+(?=(?:Which|What)\b)""")
@@ -101,7 +99,7 @@ MEDQA_VERSION = 1
 def build_medqa_questions(items: Sequence[MedqaItem], synonyms: SynonymTable, seed: int) -> pl.DataFrame:
     """Return the questions of the items that can be turned, as rows of ``QUESTIONS``.
 
-    The rows are sorted by point; five points are demonstrations. The result depends on no order of the items.
+    The rows are sorted by point; five points are demonstrations. The order of the items changes nothing.
     """
     results = (turn_item(item) for item in items)
     turned = {result.point_id: result for result in results if not isinstance(result, str)}
@@ -109,11 +107,10 @@ def build_medqa_questions(items: Sequence[MedqaItem], synonyms: SynonymTable, se
     rows: list[Question] = []
     for point_id in sorted(turned):
         is_demonstration = point_id in demonstrations
-        questions = ask_point(turned[point_id], synonyms, _FIXED_SEED if is_demonstration else str(seed))
+        salt = DEMONSTRATION_SALT if is_demonstration else str(seed)
         split = "demonstration" if is_demonstration else "test"
-        rows += [{**question, "split": split} for question in questions]
-    empty = QUESTIONS.empty
-    return pl.DataFrame(rows, schema=empty.schema)
+        rows += [{**question, "split": split} for question in ask_point(turned[point_id], synonyms, salt)]
+    return pl.DataFrame(rows, schema=QUESTIONS.empty.schema)
 
 
 def list_unturned(items: Sequence[MedqaItem]) -> list[LeftOut]:

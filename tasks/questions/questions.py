@@ -56,14 +56,13 @@ def build_questions(
     """
     points = collect_points(find_facts(), piece, triplets, sampling)
     options = draw_options(points, sampling)
-    schema = QUESTIONS.empty.schema
     salts = {str(sampling.seed): points.tested, DEMONSTRATION_SALT: points.demonstrations}
     described = [
         _describe(piece.relation, point, question, source)
         for salt, of_split in salts.items()
         for point, question in QuestionWriter(wording, of_split, options, (salt, piece.relation)).write()
     ]
-    return pl.DataFrame(described, schema, orient="row")
+    return pl.DataFrame(described, QUESTIONS.empty.schema, orient="row")
 
 
 def draw_questions(
@@ -129,36 +128,29 @@ class QuestionWriter:
         self.points = points
         self.options = options
         self.salt = salt
-        drawn = {point.name: options[point.name] for point in points}
-        has_mcq = {
-            name: 1 for name, drawn_options in drawn.items() if len(drawn_options.false) == N_OPTIONS - 1
-        }
-        has_negated = {name: 1 for name, drawn_options in drawn.items() if drawn_options.true_of_negated}
-        n_right = {
-            name: len(drawn_options.right) for name, drawn_options in drawn.items() if drawn_options.right
-        }
-        self.letter = place_right(has_mcq, *salt, "MCQ")
-        self.letter_of_negated = place_right(has_negated, *salt, "negated MCQ")
+        names = [point.name for point in points]
+        with_mcq = [name for name in names if len(options[name].false) == N_OPTIONS - 1]
+        with_negated = [name for name in names if options[name].true_of_negated]
+        n_right = {name: len(options[name].right) for name in names if options[name].right}
+        self.letter = place_right(dict.fromkeys(with_mcq, 1), *salt, "MCQ")
+        self.letter_of_negated = place_right(dict.fromkeys(with_negated, 1), *salt, "negated MCQ")
         self.letters = place_right(n_right, *salt, "MAQ")
-        order = draw_order(drawn, *salt, "TFQ")
-        self.is_true = {name: place % 2 == 0 for place, name in enumerate(order)}
+        self.is_true = {name: n % 2 == 0 for n, name in enumerate(draw_order(names, *salt, "TFQ"))}
 
     def write(self) -> Iterator[tuple[Point, Question]]:
         """Yield each point with each of its questions: up to ten, in the order MCQ and RQ, MAQ, TFQ."""
         for point in self.points:
             options = self.options[point.name]
+            questions: list[Question] = []
             if letter := self.letter.get(point.name):
-                for question in self._write_choice(point, options.true, options.false, letter, False):
-                    yield point, question
+                questions += self._write_choice(point, options.true, options.false, letter, False)
             if letter := self.letter_of_negated.get(point.name):
                 right, wrong = options.false[0], options.true_of_negated
-                for question in self._write_choice(point, right, wrong, letter, True):
-                    yield point, question
+                questions += self._write_choice(point, right, wrong, letter, True)
             if letters := self.letters.get(point.name):
-                for question in self._write_several(point, options, letters):
-                    yield point, question
-            for question in self._write_statements(point, options):
-                yield point, question
+                questions += self._write_several(point, options, letters)
+            questions += self._write_statements(point, options)
+            yield from ((point, question) for question in questions)
 
     def _write_choice(
         self, point: Point, right: str, wrong: Sequence[str], letter: str, is_negated: bool
