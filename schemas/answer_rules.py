@@ -3,7 +3,7 @@
 import polars as pl
 
 from schemas.edition_rules import SAMPLING_IS_JSON, Rule, is_constant_within
-from schemas.question_stages import FACET_OF, LETTERS
+from schemas.question_stages import FACET_OF, LETTERS, TYPES
 
 _HAS_ERROR = pl.col("error").is_not_null()
 _HAS_NO_ANSWER = pl.col("prediction").is_null()
@@ -99,12 +99,7 @@ _IS_RQ, _IS_TFQ = _TYPE == "RQ", _TYPE == "TFQ"
 # The letters of the right options; TFQ have none.
 _RIGHT = _ANSWER.str.split("|").list.last()
 _ANSWER_OF = {"MCQ": "^[A-J]$", "RQ": r"^[TF]\|[A-J]$", "MAQ": "^[A-J](,[A-J])*$", "TFQ": "^[TF]$"}
-
-
-def _fits_type() -> pl.Expr:
-    return pl.any_horizontal(
-        (name == _TYPE) & _ANSWER.str.contains(form) for name, form in _ANSWER_OF.items()
-    )
+_FITS_TYPE = pl.any_horizontal((name == _TYPE) & _ANSWER.str.contains(_ANSWER_OF[name]) for name in TYPES)
 
 
 def _is_an_option(letters: pl.Expr) -> pl.Expr:
@@ -124,7 +119,7 @@ QUESTION_RULES: dict[str, tuple[Rule, ...]] = {
             ("facet", "type"),
             pl.col("facet") == _TYPE.replace_strict(FACET_OF, default=None, return_dtype=pl.String),
         ),
-        Rule("answer_fits_type", "the answer has the form of its type", ("answer", "type"), _fits_type()),
+        Rule("answer_fits_type", "the answer has the form of its type", ("answer", "type"), _FITS_TYPE),
         Rule(
             "options_fit_type",
             "TFQ have no options, and all other questions have at least two",

@@ -74,12 +74,7 @@ TRANSFORMATION = Column(
 LABEL = Column("label", pa.bool_(), "whether the text is true: is_positive XOR is negated")
 SAMPLE_ID = define_id("sample_id", "hash of method, variant (or triplet and index) and text")
 ITEM_ID = define_id("item_id", "what the model was asked: a sample_id or a question_id")
-MODEL_ID = Column(
-    "model_id",
-    pa.string(),
-    "name and identity of the evaluated model",
-    pattern="^[A-Za-z0-9._-]+$",
-)
+MODEL_ID = define_id("model_id", "name and identity of the evaluated model", pattern="^[A-Za-z0-9._-]+$")
 PROMPT_KEY = define_id("prompt_key", "hash of what was sent and to whom", pattern=ID32)
 REPEAT = Column("repeat", pa.int16(), "0, 1, … where the same prompt is asked several times")
 SCORING_POLICY = Column("scoring_policy", pa.string(), "how no answer counts", values=SCORING_POLICIES)

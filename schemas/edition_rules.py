@@ -34,16 +34,9 @@ def is_constant_within(columns: tuple[str, ...], group: tuple[str, ...]) -> pl.E
     return pl.all_horizontal(pl.col(c).n_unique().over(group) == 1 for c in columns)
 
 
-def is_majority_value(truth: pl.Expr, group: tuple[str, ...]) -> pl.Expr:
-    """Return whether a boolean has the value of most rows of its group. In a tie, that value is true."""
-    return (truth.mean().over(group) >= 0.5) == truth
-
-
 N_TRANSFORMATIONS = len(NAMES)
 # These include line breaks of every kind.
 CONTROL_CHARACTERS = [chr(n) for n in (*range(0x20), 0x7F, 0x85, 0x2028, 0x2029)]
-# Methods that make a sample of all eight variants of a triplet.
-COMPLETE_METHODS = ("pretexeval", "prototype")
 _PAIR = ("pair_id",)
 _TRIPLET = ("triplet_id",)
 _NEGATED = list(POSITIVE_OF)
@@ -101,6 +94,7 @@ def _build_variant_rules(within: tuple[str, ...], are_complete: pl.Expr) -> tupl
     """
     group, pair = (*within, *_TRIPLET), (*within, *_PAIR)
     n_true = pl.col("label").sum().over(group)
+    is_positive = pl.col("label") != pl.col("transformation").is_in(_NEGATED)
     return (
         Rule(
             "triplet_has_all_transformations",
@@ -122,7 +116,8 @@ def _build_variant_rules(within: tuple[str, ...], are_complete: pl.Expr) -> tupl
             "label_flips_under_negation",
             "label XOR negated is the truth of the triplet, so all of its rows agree on it",
             (*_TRIPLET, "transformation", "label"),
-            is_majority_value(pl.col("label") != pl.col("transformation").is_in(_NEGATED), _TRIPLET),
+            # A row breaks this if it differs from most rows of its triplet, or from true in a tie.
+            is_positive == (is_positive.mean().over(_TRIPLET) >= 0.5),
         ),
         Rule(
             "triplet_is_in_one_place",
@@ -193,7 +188,8 @@ _STATEMENT_RULES = (
 
 _IS_LLMEVAL = pl.col("method") == "llmeval"
 _IS_UNGATED = (pl.col("reasons").list.len() == 1) & (pl.col("reasons").list.first() == GATE_OFF)
-_IS_COMPLETE = pl.col("method").is_in(list(COMPLETE_METHODS))
+# Methods that make a sample of all eight variants of a triplet.
+_IS_COMPLETE = pl.col("method").is_in(["pretexeval", "prototype"])
 _SAMPLE_RULES = (
     *_build_text_rules("text"),
     *_build_variant_rules(("method",), _IS_COMPLETE),

@@ -7,29 +7,13 @@ from pathlib import Path
 
 from pretexeval.primitives.toml_files import Table, parse_toml
 from schemas.columns import Stage
-from schemas.stages import (
-    ATTEMPTS,
-    DIVERSITY,
-    GUESSES,
-    HUMAN_VERDICTS,
-    PREDICTIONS,
-    REQUESTS,
-    RESPONSES,
-    SAMPLES,
-    STAGES,
-    STATEMENTS,
-    TRIPLETS,
-    VARIANTS,
-)
+from schemas.stages import SAMPLES, STAGES
 
 # Every limit of an interval is named after its score.
 _LIMIT = re.compile(r"(\w+?)(_fixed_base)?_ci_(low|high)")
 FILE = Path(__file__).with_name("meanings.toml")
 # Where stages give a name different meanings, views have that of the first of these.
-_SAMPLES_FIRST = (TRIPLETS, SAMPLES, PREDICTIONS, REQUESTS, RESPONSES, VARIANTS, STATEMENTS, ATTEMPTS)
-STAGE_ORDER: tuple[Stage, ...] = tuple(
-    dict.fromkeys((*_SAMPLES_FIRST, DIVERSITY, GUESSES, HUMAN_VERDICTS, *STAGES.values()))
-)
+STAGE_ORDER: tuple[Stage, ...] = (SAMPLES, *STAGES.values())
 
 
 @cache

@@ -18,18 +18,16 @@ TYPES = tuple(FACET_OF)
 SETTINGS: tuple[str, ...] = get_args(QuestionSetting)
 LETTERS = "ABCDEFGHIJ"
 """The names of a question's options, in order."""
-_LETTER = "^[A-J]$"
 ANSWER_PATTERN = "^(?:[A-J](?:,[A-J])*|[TF]|[TF]\\|[A-J])$"
 READ_PATTERN = "^(?:[A-J](?:,[A-J])*|[TFU]|[TF]\\|[A-J])$"
 """An answer of a model, which may be U (Unsure). No right answer is."""
 
-QUESTION_ID = define_id("question_id", "hash of the point, type, form, text, options and answer")
 QUESTIONS = Stage(
     "questions",
     "a question about a knowledge point",
     ("question_id",),
     (
-        QUESTION_ID,
+        define_id("question_id", "hash of the point, type, form, text, options and answer"),
         define_id("point_id", "hash of the knowledge point: relation and head, or the original question"),
         define_id("pair_id", "the pair of samples about the same point; null if none", is_nullable=True),
         RELATION,
@@ -49,7 +47,7 @@ QUESTIONS = Stage(
             pattern=ANSWER_PATTERN,
         ),
         Column(
-            "offered", pa.string(), "letter of the offered option (RQ)", is_nullable=True, pattern=_LETTER
+            "offered", pa.string(), "letter of the offered option (RQ)", is_nullable=True, pattern="^[A-J]$"
         ),
         Column("source", pa.string(), "where the question comes from", is_nullable=True),
     ),

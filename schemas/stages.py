@@ -37,12 +37,10 @@ DEMONSTRATION_SALT = "demonstrations"
 METHODS: tuple[str, ...] = get_args(Method)
 # Methods that make one sample of a triplet; the others make as many as there are transformations.
 SINGLE_METHODS = ("direct", "origin")
-SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 # In the place of a reason, because no gate checked the text of an edition whose gate is off.
 GATE_OFF = "gate off"
 MAX_WRONG_RATE = 0.03
 """With a larger share of wrong texts among those that it accepts from a writer, the gate limits new words."""
-RESPONSE_STATUSES = ("ok", "error")
 
 TRIPLETS = Stage(
     "triplets",
@@ -161,7 +159,7 @@ SAMPLES = Stage(
             "status",
             pa.string(),
             "accepted by the gate, fallback to the statement, or as_is (nothing to gate)",
-            values=SAMPLE_STATUSES,
+            values=("accepted", "fallback", "as_is"),
         ),
         Column("attempts", pa.int16(), "how many rewordings were tried"),
         Column("reasons", pa.list_(pa.string()), "why attempts were rejected, in order"),
@@ -283,7 +281,7 @@ RESPONSES = Stage(
         REPEAT,
         Column("prompt", pa.string(), "what was sent: text, or the chat messages as JSON"),
         Column("response", pa.string(), "the text as it came; null if failed", is_nullable=True),
-        Column("status", pa.string(), "ok or error", values=RESPONSE_STATUSES),
+        Column("status", pa.string(), "ok or error", values=("ok", "error")),
         Column("error", pa.string(), "why there is no response", is_nullable=True),
         Column("finish_reason", pa.string(), "stop, length, … as the engine says", is_nullable=True),
         Column("n_prompt_tokens", pa.int32(), "tokens sent", is_nullable=True),
