@@ -39,7 +39,8 @@ _SENT = ({*get_args(Parameter)} - {"top_p"}) | {
     "n",
     STREAM,
 }
-# The name of a lock consists of these three and about 60 more characters; a file's name has at most 255.
+# The name of the lock of an evaluation contains these three and about 60 more characters, and the name of a
+# file has at most 255.
 MAX_MODEL_NAME = 80
 MAX_BASE_NAME = 56
 MAX_LABEL = 56
@@ -71,7 +72,7 @@ class ConfigTable(BaseModel):
 
 
 def _list_values(value: object) -> Iterator[object]:
-    """Yield the value, and the keys and values within lists and dictionaries; tables check their own."""
+    """Yield the value, or the keys and values within a list or a dictionary; inner tables check their own."""
     if isinstance(value, Mapping):
         value = (*value.keys(), *value.values())
     if isinstance(value, list | tuple):
@@ -127,8 +128,8 @@ class EngineConfig(ConfigTable):
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
     """Only `openai`: time until the answer to a request is complete, in seconds."""
     max_attempts: Annotated[int, Field(ge=1)] = 5
-    """Only `openai`: number of times that a request is sent before it counts as failed (no answer in time,
-    408, 409, 5xx). A request whose answer has begun to arrive is not sent again."""
+    """Only `openai`: number of times that a request is sent before it counts as failed (no connection, no
+    answer in time, 408, 409, 5xx). A request whose answer has begun to arrive is not sent again."""
     extra_body: dict[str, JsonValue] = {}
     """Further parameters of every request. With `openai` they are added to its body, for example `{
     reasoning_effort = "low" }`. With `vllm`, `chat_template_kwargs` goes to the chat template, and every
@@ -138,8 +139,8 @@ class EngineConfig(ConfigTable):
     """Only `openai`: parameters that the endpoint knows by another name, for example `{ max_tokens =
     "max_completion_tokens" }`."""
     leave_out: tuple[LeftOut, ...] = ()
-    """Only `openai`: parameters that are not sent, for example `["temperature"]`. `stream = false` is sent
-    unless it is among them; whether it is sent asks nothing again."""
+    """Only `openai`: parameters that are not sent, for example `["temperature"]`. With `"stream"` among them,
+    `stream = false` is not sent, and nothing is asked again for this change."""
     reasoning_marks: tuple[str, ...] | None = None
     """The two texts between which the model writes what it thinks (docs/models.md#reasoning). Those of all
     common families are found by default. The first one is empty if the chat template opens every thought; an
@@ -168,7 +169,7 @@ class EngineConfig(ConfigTable):
 
     @property
     def price(self) -> dict[str, Any] | None:
-        """The prices of a million tokens, as records store them; null without prices."""
+        """The prices of a million tokens, as records store them; None without prices."""
         if self.price_input is None:
             return None
         return {"input": self.price_input, "output": self.price_output}
@@ -323,7 +324,7 @@ class ModelConfig(EngineConfig):
     n_demonstrations: Annotated[int, Field(ge=0, le=5)] = 5
     """Number of held-out samples, or questions, that each prompt shows with their answers."""
     logprobs: bool = False
-    """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
+    """Read the log-probabilities of ` True` and ` False` from the same forward pass."""
     training_cutoff: date | None = None
     """Date of the newest texts of its training. Scores of facts that were listed before it and after it are
     shown apart (docs/knowledge-bases.md#older-releases)."""

@@ -21,8 +21,8 @@ from pretexeval.config.tables import (
 from pretexeval.primitives.secrets import MIN_LENGTH, find_secret
 from pretexeval.primitives.toml_files import check_table, parse_toml, replace_variables
 
-# In these values, `$NAME` is replaced from the environment, and `~` at the start by the home folder. Each
-# of them is a path or may be one.
+# The values that are paths or may be paths. In them, `$NAME` is replaced from the environment, and `~` at the
+# start by the home folder.
 PATH_KEYS = (
     ("knowledge", "path"),
     ("knowledge", "query"),
@@ -161,8 +161,9 @@ class Config(ConfigTable):
     @property
     def n_anchor_pairs(self) -> int | None:
         """The number of pairs of the edition of anchors; None if this is the configuration of another one."""
-        is_of_anchors = self.anchors is not None and self.edition.label == ANCHORS_LABEL
-        return self.anchors.n_pairs if self.anchors is not None and is_of_anchors else None
+        if self.anchors is None or self.edition.label != ANCHORS_LABEL:
+            return None
+        return self.anchors.n_pairs
 
     def list_used_writers(self) -> list[WriterConfig]:
         """Return the writers that the edition asks."""

@@ -12,7 +12,7 @@ from pretexeval.config.engines import ConfigTable
 from schemas.choices import QuestionSetting
 
 Setting = Literal[QuestionSetting, "true_false_unsure"]
-"""The ways in which a model is asked questions, or samples with a third answer."""
+"""A way in which a model is asked questions, or samples with a third answer."""
 UNSURE: Final = "true_false_unsure"
 """The setting in which samples are asked with the third answer Unsure (docs/models.md)."""
 
@@ -43,6 +43,6 @@ class ChainOfThoughtConfig(ConfigTable):
     """The setting `chain_of_thought` (MultifacetEval, 4.1), with self-consistency (Wang et al. 2022)."""
 
     repeats: Annotated[int, Field(ge=1, le=100)] = 5
-    """How often each question is asked."""
+    """Number of times that each question is asked."""
     max_tokens: Annotated[int, Field(ge=1)] = 512
     """Maximum number of tokens in a chain of thought and its answer."""

@@ -1,6 +1,6 @@
 """The page docs/configuration.md, rendered from the configuration: ``python -m pretexeval.config.reference``.
 
-A type, a default and a meaning are each said once, at the field. The meaning is the string below the field.
+Each field has its type, its default and its meaning, which is the string below it, at one place: its class.
 Pydantic could read these strings itself (`use_attribute_docstrings`), but it would parse the source files at
 every start of the command, which takes 30 ms.
 """
@@ -123,16 +123,19 @@ def _render_type(schema: dict[str, Any]) -> str:
 
 
 def _render_bounds(schema: dict[str, Any]) -> str:
-    words = {"minimum": "at least", "exclusiveMinimum": "greater than", "maximum": "at most"}
+    words = {
+        "minimum": "at least",
+        "exclusiveMinimum": "greater than",
+        "maximum": "at most",
+        "exclusiveMaximum": "less than",
+    }
     return "".join(f", {said} {schema[word]:g}" for word, said in words.items() if word in schema)
 
 
 def _render_text_type(schema: dict[str, Any]) -> str:
     if schema.get("format") == "path":
         return "path"
-    if "pattern" in schema:
-        return f"text that matches `{schema['pattern']}`"
-    return "text, not empty" if "minLength" in schema else "text"
+    return f"text that matches `{schema['pattern']}`" if "pattern" in schema else "text"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table [schedule]: when a deployed configuration runs, and for how long one of its editions counts."""
+"""The tables [schedule] and [anchors]: when a deployed configuration runs, and what its runs ask again."""
 
 import re
 from datetime import date, datetime, time, timedelta
@@ -24,7 +24,6 @@ class AnchorsConfig(ConfigTable):
 
 Period = Literal["day", "week", "month"]
 
-UTC_NAMES = ("Etc/UTC", "UTC")
 # Prefect reads these otherwise than cronsim, or not at all: random and hashed values, and some last days.
 UNSUPPORTED = re.compile(r"(?<![a-z])[rh](?![a-z])|lw|\dl", re.IGNORECASE)
 # The runs of these days are checked: 87 whole weeks and 20 whole months, with Februaries of 29 and 28 days.
@@ -42,14 +41,14 @@ def label_period(day: date, period: Period) -> str:
 
 
 def find_period(label: str) -> Period | None:
-    """Return how long the period with this name lasts; None if it is not the name of a period."""
+    """Return the length of the period with this name; None if it is not the name of a period."""
     if not LABEL.fullmatch(label):
         return None
     return "week" if "W" in label else "day" if label.count("-") == 2 else "month"
 
 
 def find_first_day(label: str) -> date | None:
-    """Return the first day of the period with this name; null if it is not the name of a period."""
+    """Return the first day of the period with this name; None if it is not the name of a period."""
     period = find_period(label)
     try:
         return date.fromisoformat(f"{label}-01" if period == "month" else label) if period else None
@@ -62,17 +61,17 @@ class ScheduleConfig(ConfigTable):
     (docs/operations.md#the-schedule)."""
 
     cron: str = "0 3 * * 1"
-    """When runs begin: minute, hour, day of the month, month, day of the week."""
+    """Times at which runs begin: minute, hour, day of the month, month, day of the week."""
     timezone: str = "Etc/UTC"
     """Time zone of `cron` and of `period`, such as `"Europe/Berlin"`."""
     period: Period = "week"
-    """For how long a scheduled edition counts. Runs of the same period make the same edition."""
+    """Time for which a scheduled edition is used. Runs of the same period make the same edition."""
 
     @field_validator("timezone")
     @classmethod
     def _check_timezone(cls, name: str) -> str:
         # Listing all time zones takes 20 ms.
-        if name not in UTC_NAMES and name not in available_timezones():
+        if name not in ("Etc/UTC", "UTC") and name not in available_timezones():
             raise ValueError(f'{name!r} is no time zone; give a name such as "Europe/Berlin" or "Etc/UTC"')
         return name
 

@@ -35,7 +35,7 @@ class LayoutConfig(ConfigTable):
     head_aliases: str | None = None
     tail_aliases: str | None = None
     split: str | dict[Literal["head", "tail"], str] = ""
-    """What separates the names in the cells of heads and tails that are lists, or in those of one of them."""
+    """Separator of the names in the cells of heads and tails that are lists, or in those of one of them."""
     encoding: str = "utf-8"
     """The encoding of the text, such as `cp1252` or `gb18030`."""
 
@@ -159,7 +159,7 @@ class EditionConfig(ConfigTable):
     """Middle part of the edition's name; `seed<N>` by default. With a table `[anchors]`, the label `anchors`
     stands for the edition of anchors (docs/editions.md#anchors)."""
     negatives: Negatives = "balanced"
-    """How the false triplet of each head is drawn (docs/negatives.md). `balanced`: each tail is as
+    """Way in which the false triplet of each head is drawn (docs/negatives.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
     evidence: tuple[EvidenceKind, ...] = EVIDENCE
     """What speaks against a negative besides what the base lists (docs/negatives.md#what-may-be-true). An
@@ -194,7 +194,7 @@ class EditionConfig(ConfigTable):
 
 
 class RephraserConfig(ConfigTable):
-    """How the samples of method `pretexeval` are worded (docs/rephrasing.md)."""
+    """The wording of the samples of method `pretexeval` (docs/rephrasing.md)."""
 
     kind: Literal["none", "reviewed", "model"] = "reviewed"
     """`none`: the statement stays as it is. `reviewed`: the edition's seed draws one of the pool's wordings.
@@ -236,7 +236,7 @@ class RephraserConfig(ConfigTable):
 
     @property
     def has_panel(self) -> bool:
-        """Whether the writer's rewordings of the panel decide on the limit on new words."""
+        """True if the writer's rewordings of the panel decide on the limit on new words."""
         return self.kind == "model" and self.gate == "on" and self.max_new_words == "auto"
 
 
@@ -283,7 +283,7 @@ class ScoringConfig(ConfigTable):
     """Share of failed prompts above which a model counts as not evaluated
     (docs/statistics.md#what-counts)."""
     ask: Literal["all", "enough"] = "all"
-    """Which samples a model is asked. `all`: every one, as in the papers. `enough`: one form of each triplet,
+    """Samples that a model is asked. `all`: every one, as in the papers. `enough`: one form of each triplet,
     and then each pair until its first wrong answer, which gives the same mastery for about half to two thirds
     of the prompts (docs/statistics.md#asking-enough)."""
     precision: Annotated[float, Field(gt=0, lt=0.5)] | None = None
@@ -305,7 +305,7 @@ class ScoringConfig(ConfigTable):
 
 
 class StorageConfig(ConfigTable):
-    """Where the files are. Several hosts can share object storage (docs/operations.md)."""
+    """The places of the files. Several hosts can share object storage (docs/operations.md)."""
 
     root: Path = Path("data")
     """Folder of editions, responses, predictions, the warehouse and the report pages."""
