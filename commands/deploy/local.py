@@ -30,7 +30,7 @@ CLIENT_DEFAULTS = {
     # was starting a run at that moment ended.
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
     # Show these loggers in the UI as well: they say what a run is waiting for (an endpoint, another host).
-    "PREFECT_LOGGING_EXTRA_LOGGERS": "pretexeval.engines,tasks",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "pretexeval,tasks",
 }
 # By default Prefect's server keeps runs for ever. With this setting it removes them, their logs and their
 # artifacts after 90 days.

@@ -11,7 +11,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from commands.deploy.local import CLIENT_DEFAULTS, SERVER_DEFAULTS
+from pretexeval.engines import cards, openai_engine
 from pretexeval.primitives.process import ALLOCATOR_VARIABLES
+from pretexeval.storage import lease, locks
 from tests.support.command import REPOSITORY
 
 FILE = REPOSITORY / "docker-compose.yml"
@@ -114,6 +116,8 @@ def test_compose_has_the_settings_of_an_installation_and_explains_its_variables(
     of_server = {key: value for key, value in SERVER_DEFAULTS.items() if "SERVICES" in key or "LEASE" in key}
     assert of_server.items() <= SERVICES["server"]["environment"].items()
     assert CLIENT_DEFAULTS.items() <= SERVICES["cpu-worker"]["environment"].items()
+    shown = tuple(f"{name}." for name in CLIENT_DEFAULTS["PREFECT_LOGGING_EXTRA_LOGGERS"].split(","))
+    assert all(module.logger.name.startswith(shown) for module in (openai_engine, cards, lease, locks))
     mounted = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
     assert {mount.partition(":")[0] for mount in mounted if mount[0] not in ".$"} == WRITTEN["volumes"].keys()
     assert [mount for mount in mounted if mount[0] in ".$" and not mount.endswith(":ro")] == []
