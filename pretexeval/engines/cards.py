@@ -31,7 +31,7 @@ def _find_cards() -> dict[str, str]:
     A scheduler such as Slurm may show each of its jobs one card as number 0, so the lock has the UUID. The
     first call decides, because `take_cards` changes what this process sees.
     """
-    return {gpu.index: f"card-{gpu.uuid or gpu.index}" for gpu in find_gpus()}
+    return {gpu.index: f"card-{gpu.uuid}" for gpu in find_gpus()}
 
 
 def list_cards() -> tuple[str, ...]:
@@ -43,10 +43,10 @@ def list_cards() -> tuple[str, ...]:
 
 
 def take_cards(n_cards: int) -> None:
-    """Wait until so many cards are free, and let this process see these alone. Do nothing without cards.
+    """Wait until so many cards are free, and let this process see only these. Do nothing without cards.
 
-    The processes of one user take each card once. One process at a time waits for cards, so that a model of
-    several cards gets them although others wait for one. Call this before torch looks for cards.
+    No two processes of one user have the same card. One process at a time takes cards, until it has enough:
+    a model of several cards gets them although others wait for one. Call this before torch looks for cards.
 
     Raises:
         InputError: this host has fewer cards.
@@ -59,11 +59,10 @@ def take_cards(n_cards: int) -> None:
             f"the model takes {n_cards} cards (tensor_parallel_size x pipeline_parallel_size), and this host "
             f"has {len(cards)}; give it a `pool` whose workers run on a host with enough cards"
         )
-    folder = _locate_locks()
-    folder.mkdir(mode=0o700, exist_ok=True)
+    _locate_locks().mkdir(mode=0o700, exist_ok=True)
     is_reported = False
-    with FileLock(folder / "turn", thread_local=False):
-        while not _take_free(folder, cards, n_cards):
+    with FileLock(_locate_locks() / "turn", thread_local=False):
+        while not _take_free(cards, n_cards):
             if not is_reported:
                 logger.warning("waiting for %d of %d cards: others use them", n_cards, len(cards))
             is_reported = True
@@ -95,13 +94,13 @@ def _is_resting(card: str) -> bool:
     return mark.exists() and time.time() - mark.stat().st_mtime < REST_S
 
 
-def _take_free(folder: Path, cards: tuple[str, ...], n_cards: int) -> bool:
+def _take_free(cards: tuple[str, ...], n_cards: int) -> bool:
     """Take free cards until this process has so many; return whether it has."""
     usable = sorted(cards, key=_is_resting)
     n_usable = max(n_cards, sum(not _is_resting(card) for card in cards))
     for card in usable[:n_usable]:
         if len(_held) < n_cards and card not in _held:
-            lock = FileLock(folder / _find_cards()[card], thread_local=False)
+            lock = FileLock(_locate_locks() / _find_cards()[card], thread_local=False)
             try:
                 lock.acquire(timeout=0)
             except Timeout:

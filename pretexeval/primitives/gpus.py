@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MIB = 1024 * 1024
-FORMAT = "--format=csv,noheader,nounits"
-QUERY = ("--query-gpu=name,driver_version,compute_cap,memory.total,memory.free,index,uuid", FORMAT)
+FIELDS = ("name", "driver_version", "compute_cap", "memory.total", "memory.free", "index", "uuid")
+QUERY = (f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits")
 # requirements/gpu.txt pins CUDA 13: https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
 MIN_DRIVER = 580
 # CUDA 13 does not support older cards: a V100 has 7.0, a T4 has 7.5.
@@ -41,7 +41,7 @@ class Gpu:
 
 
 def query_gpus() -> tuple[tuple[Gpu, ...], str]:
-    """Return the GPUs that a process started here would see, and why there are none."""
+    """Return the GPUs that a process started here would see, or none and the reason."""
     command, visible = shutil.which("nvidia-smi"), os.environ.get("CUDA_VISIBLE_DEVICES")
     if command is None:
         return (), "there is no nvidia-smi"
@@ -57,24 +57,21 @@ def query_gpus() -> tuple[tuple[Gpu, ...], str]:
     if done.returncode:
         said = " ".join(f"{done.stdout} {done.stderr}".split())
         return (), f"nvidia-smi fails: {said or f'exit status {done.returncode}'}"
-    rows = [line.split(", ") for line in done.stdout.splitlines() if line.count(", ") >= 2]
-    if not rows:
+    rows = [line.split(", ") for line in done.stdout.splitlines()]
+    gpus = tuple(_read_row(*row) for row in rows if len(row) == len(FIELDS))
+    if not gpus:
         said = " ".join(done.stdout.split())
         return (), f"nvidia-smi lists none{f': {said}' if said else ''}"
-    gpus = tuple(_read_row(str(place), *row) for place, row in enumerate(rows))
     if visible and len(gpus) > visible.count(",") + 1:
         # An old driver lists all cards, whichever it is asked for.
         gpus = tuple(gpu for gpu in gpus if gpu.index in visible.split(","))
     return gpus, ""
 
 
-def _read_row(
-    place: str, name: str, driver: str, capability: str, total: str = "", free: str = "", *more: str
-) -> Gpu:
-    """Return the card of a row; a driver may report less than it is asked for."""
+def _read_row(name: str, driver: str, capability: str, total: str, free: str, index: str, uuid: str) -> Gpu:
+    """Return the card of a row. In place of what the driver does not know, it writes `[N/A]`."""
     total_bytes, free_bytes = (int(n) * MIB if n.isdigit() else 0 for n in (total, free))
     known = float(capability) if capability.replace(".", "", 1).isdigit() else None
-    index, uuid, *_ = (*more, "", "") if more else (place, "")
     return Gpu(name, total_bytes, free_bytes, driver, known, index, uuid)
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SEPARATOR = "\x1f"
-# Hashing 140 GB of weights takes minutes, and all models and flows of one process share the result.
+# Hashing 140 GB of weights takes minutes, so all models and flows of one process share the checksums.
 # A file counts as unchanged while its device, inode, size and time of modification are the same.
 # A hard link shares all four, so it has the checksum of the file that it links to.
-_known: dict[tuple[int, int, int, int], str] = {}
+_known_checksums: dict[tuple[int, int, int, int], str] = {}
 
 
 def hash_text(*parts: str, digits: int = 16) -> str:
@@ -25,7 +25,7 @@ def hash_text(*parts: str, digits: int = 16) -> str:
 
 
 def hash_joined(texts: Iterable[str], digits: int = 16) -> str:
-    """Return `hash_text` of the parts of all texts, each of which is some parts joined by SEPARATOR."""
+    """Return the `hash_text` of all parts, of which each text has some, joined by SEPARATOR."""
     content = hashlib.blake2b(digest_size=digits // 2)
     for number, text in enumerate(texts):
         content.update((SEPARATOR * (number > 0) + text).encode())
@@ -79,13 +79,9 @@ def checksum_file(path: Path) -> str:
     Raises:
         FileNotFoundError: if there is no such file.
     """
-    stamp = _read_stamp(path)
-    if stamp not in _known:
-        with path.open("rb") as file:
-            _known[stamp] = hashlib.file_digest(file, "sha256").hexdigest()
-    return _known[stamp]
-
-
-def _read_stamp(path: Path) -> tuple[int, int, int, int]:
     status = path.stat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    if stamp not in _known_checksums:
+        with path.open("rb") as file:
+            _known_checksums[stamp] = hashlib.file_digest(file, "sha256").hexdigest()
+    return _known_checksums[stamp]

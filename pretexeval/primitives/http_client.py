@@ -6,15 +6,12 @@ No error of a request shows a secret. A proxy is never used for the servers of t
 import importlib.util
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 TIMEOUT_S = 5.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _VARIABLES = ("http_proxy", "https_proxy", "all_proxy")
-_SCHEMES = ("http", "https")
-_SOCKS_SCHEMES = ("socks5", "socks5h")
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ def fetch(
     address: str,
     authorization: str | None = None,
     data: object = None,
-    timeout_s: float | None = None,
+    timeout_s: float = TIMEOUT_S,
     *,
     is_local: bool = False,
 ) -> HttpReply:
@@ -54,20 +51,18 @@ def fetch(
 
     Args:
         authorization: the value of the header; it is not sent on to the target of a redirect.
-        timeout_s: how long the server may be silent; None means TIMEOUT_S.
+        timeout_s: the longest time for which the server may be silent.
         is_local: True for a server on this machine's loopback, which is asked past any proxy.
     """
     # The import takes 0.1 s.
     import httpx
 
-    method, timeout_s = "GET" if data is None else "POST", timeout_s or TIMEOUT_S
-    headers = {"Authorization": authorization} if authorization else {}
     try:
         reply = httpx.request(
-            method,
+            "GET" if data is None else "POST",
             address,
             json=data,
-            headers=headers,
+            headers={"Authorization": authorization} if authorization else {},
             timeout=timeout_s,
             follow_redirects=True,
             trust_env=not is_local,
@@ -105,18 +100,13 @@ def bypass_proxies() -> list[str]:
     variables = [name for name in os.environ if name.lower() in _VARIABLES and os.environ[name]]
     warnings = [warning for name in variables if (warning := _remove_unusable(name))]
     if variables:
-        os.environ.update(list_bypassed(os.environ))
+        # Clients read one or the other.
+        names = ("no_proxy", "NO_PROXY")
+        hosts = {host.strip() for name in names for host in os.environ.get(name, "").split(",")}
+        # The sign for all hosts, which some clients understand only if it stands alone.
+        listed = "*" if "*" in hosts else ",".join([*sorted(hosts - {"", *LOOPBACK}), *LOOPBACK])
+        os.environ.update(dict.fromkeys(names, listed))
     return warnings
-
-
-def list_bypassed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that list the hosts without a proxy: those of the environment, and loopback."""
-    # Clients read one or the other.
-    names = ("no_proxy", "NO_PROXY")
-    hosts = {host.strip() for name in names for host in environment.get(name, "").split(",")}
-    # All hosts: some clients understand this sign only if it stands alone.
-    listed = "*" if "*" in hosts else ",".join([*sorted(hosts - {"", *LOOPBACK}), *LOOPBACK])
-    return dict.fromkeys(names, listed)
 
 
 def _remove_unusable(name: str) -> str | None:
@@ -127,9 +117,9 @@ def _remove_unusable(name: str) -> str | None:
         scheme = "" if address.port == 0 else address.scheme
     except ValueError:
         scheme = ""
-    if scheme in _SCHEMES:
+    if scheme in ("http", "https"):
         return None
-    if scheme in _SOCKS_SCHEMES and importlib.util.find_spec("socksio") is not None:
+    if scheme in ("socks5", "socks5h") and importlib.util.find_spec("socksio") is not None:
         return None
     del os.environ[name]
     reason = "SOCKS needs the package socksio" if scheme.startswith("socks") else "it is not an address"

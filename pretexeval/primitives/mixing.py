@@ -3,7 +3,7 @@
 A name is hashed once, by BLAKE2b. Everything else is arithmetic on columns: the finaliser of SplitMix64
 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014, section 5) after each
 number that is combined. The results do not depend on versions of libraries, on the order of rows, or on the
-number of threads. The ids and draws of editions are these numbers, so that they must never change.
+number of threads. The ids and draws of editions are these numbers, so they must never change.
 """
 
 import hashlib

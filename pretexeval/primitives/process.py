@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MAX_THREADS = 4
-"""Items that are in memory at the same time, at most."""
+"""The most items that are worked on at a time, because each of them is in memory."""
 # jemalloc keeps freed memory for ten seconds by default. With a tenth of a second, building a base of 8
 # million rows needs 1.6 GB of memory instead of 2.0, in the same time. Libraries read it while they load.
 ALLOCATOR_VARIABLES = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:100,muzzy_decay_ms:0"}
@@ -69,7 +69,7 @@ def map_in_threads(function: Callable[[Item], Result], items: Iterable[Item]) ->
 
 
 def finish(work: Callable[[], Result]) -> Result:
-    """Return the result of the work, which no signal breaks off: another thread does it.
+    """Do the work in another thread, so that no signal interrupts it, and return its result.
 
     Raises:
         BaseException: what the work raises; else, once it is done, what a signal or Prefect raises.
@@ -101,7 +101,7 @@ def finish(work: Callable[[], Result]) -> Result:
 
 @contextmanager
 def _defer_signals() -> Iterator[None]:
-    """Call the handlers of signals after the block. An exception of theirs could be raised anywhere in it.
+    """Call the handlers of signals after the block, because their exceptions could be raised anywhere in it.
 
     Only the main thread handles signals, so nothing is deferred in another one.
     """
@@ -133,5 +133,5 @@ def _defer_signals() -> Iterator[None]:
 
 
 def count_threads() -> int:
-    """Return how many items are worked on at a time: one for each core that the process may use."""
+    """Return the number of items that are worked on at a time: at most one per core of this process."""
     return min(len(os.sched_getaffinity(0)), MAX_THREADS)

@@ -1,4 +1,4 @@
-"""Find known kinds of secrets, and hide them, given keys and what looks like a key in messages."""
+"""Find secrets of known kinds; hide them, the keys of this process, and what looks like a key in messages."""
 
 import re
 from base64 import b64encode

@@ -70,11 +70,14 @@ def replace_variables(table: Table, keys: Iterable[Sequence[str]]) -> list[str]:
     for place, part, key in (text for names in keys for text in _find_texts(table, names)):
         value = part[key]
         shown = f"{place} = {hide_secrets(repr(value))}"
-        problems += _find_unset(place, value)
+        names = (match[1] or match[2] for match in _VARIABLE.finditer(value))
+        unset = (name for name in names if not os.environ.get(name))
+        problems += [f"{shown}: the environment variable {name} is not set" for name in unset]
         if _OTHER_EXPANSION.search(_VARIABLE.sub("", value)):
             problems.append(f"{shown}: only $NAME, ${{NAME}} and ~ at the start are replaced")
         replaced = _VARIABLE.sub(_read_variable, value)
-        if not replaced.isprintable() and _is_broken(replaced):
+        # Python reads a byte of a variable that is not UTF-8 as a surrogate.
+        if any("\ud800" <= character <= "\udfff" for character in replaced):
             problems.append(f"{shown}: the value of the variable is not text in UTF-8")
             continue
         try:
@@ -108,22 +111,8 @@ def expand_home(text: str) -> str:
     return expanded
 
 
-def _is_broken(text: str) -> bool:
-    """Return whether the text holds bytes that are not UTF-8, as Python reads them from the environment."""
-    return any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def _read_variable(match: re.Match[str]) -> str:
     return os.environ.get(match[1] or match[2], match[0])
-
-
-def _find_unset(place: str, value: str) -> list[str]:
-    names = [match[1] or match[2] for match in _VARIABLE.finditer(value)]
-    return [
-        f"{place} = {hide_secrets(repr(value))}: the environment variable {name} is not set"
-        for name in names
-        if not os.environ.get(name)
-    ]
 
 
 def check_table(model: type[Model], table: Table, path: Path, problems: Sequence[str]) -> Model:

@@ -89,8 +89,9 @@ def _rewrite_record(record: logging.LogRecord, rewrite: Callable[[str], str]) ->
 def read_count(value: object) -> int | None:
     """Return a count that a column of 32 bits can hold; None for anything else."""
     number = read_float(value)
-    is_count = number is not None and number.is_integer() and 0 <= number < 2**31
-    return int(number) if number is not None and is_count else None
+    if number is None or not number.is_integer() or not 0 <= number < 2**31:
+        return None
+    return int(number)
 
 
 def read_float(value: object) -> float | None:
