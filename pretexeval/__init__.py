@@ -38,10 +38,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return a name for scripts. The folders above import this package, so it opens upwards only here."""
+    """Return a name of ``__all__``, which is imported only now, because its module imports this package."""
     if name == "__version__":
         return version("pretexeval")
     if name not in __all__:
         raise AttributeError(f"module 'pretexeval' has no attribute {name!r}")
-    found: object = getattr(import_module("commands.scripting"), name)
-    return found
+    return getattr(import_module("commands.scripting"), name)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 Receive = Callable[[int, Completion], None]
-"""Takes the position of a prompt and its completion, once for each prompt and in any thread."""
+"""Takes the position of a prompt and its completion, once for each prompt. It may be called in any thread."""
 
 
 class Engine(ABC):
-    """A loaded model, which hands over each answer when it arrives: an error or an interrupt costs none.
+    """A loaded model. It hands over each answer when it arrives, so that an error or an interrupt loses none.
 
     A failure of one prompt is not raised: the completion of that prompt reports it.
     """
@@ -43,7 +43,7 @@ class Engine(ABC):
         Prompts may be taken in another thread. All that were taken are completed, unless this raises.
 
         Args:
-            on_tick: is called in the calling thread again and again, also while nothing arrives.
+            on_tick: is called in the calling thread at short intervals, also while nothing arrives.
         """
 
     @abstractmethod
@@ -56,7 +56,7 @@ class RemoteEngine(Protocol):
     """An engine that asks another program, which can refuse prompts and send answers of any size."""
 
     def measure_largest(self, sampling: Sampling) -> int:
-        """Return the bytes that the largest answer takes, which may be more than `max_tokens` allows."""
+        """Return the most bytes of an answer, which may have more tokens than `max_tokens` allows."""
 
     def is_answering(self, style: str, sampling: Sampling) -> bool:
         """Return whether the model answers a throwaway prompt of this style."""

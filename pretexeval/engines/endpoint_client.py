@@ -1,4 +1,4 @@
-"""One HTTP request to an endpoint. Nothing that comes back is trusted: neither its time, size nor form.
+"""Requests to an endpoint by HTTP. Nothing that comes back is trusted: neither its time, size nor form.
 
 A reply has a deadline for the whole of it and a limit for its size, also after decompression. Redirects are
 not followed, because the key and the prompts would go to another address. Each request has a connection of
@@ -71,7 +71,6 @@ def render_safe_address(config: EngineConfig) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-CERT_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 # The text of an error is cut to a few hundred characters, so its end need not be read.
 MAX_ERROR_BYTES = 64_000
 END_OF_STREAM = re.compile(rb"[\r\n]data: ?\[DONE\]\s*\Z")
@@ -171,7 +170,7 @@ class EndpointClient:
         _allow_files(n_at_once)
 
     async def post(self, path: str, body: object, max_bytes: int) -> RawResponse:
-        """Send the body as JSON, and return the reply. One that reports an error need not be complete.
+        """Send the body as JSON, and return the reply. A reply that reports an error need not be complete.
 
         Raises:
             NoConnectionError, NoReplyInTimeError, BrokenReplyError: see there.
@@ -184,7 +183,8 @@ class EndpointClient:
                 request = next(self._turns).stream(
                     "POST",
                     f"{self._base_url}{path}",
-                    content=_render_json(body),
+                    # With ASCII, a lone surrogate in a prompt can be sent as well.
+                    content=json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii"),
                     headers={"Content-Type": "application/json"},
                     extensions={"trace": exchange.watch},
                 )
@@ -216,7 +216,7 @@ class EndpointClient:
 
 
 def _allow_files(n_more: int) -> None:
-    """Let this process open so many more files, if it may: many systems allow 1,024 by default."""
+    """Let this process open so many more files, as far as it may: many systems allow 1,024 by default."""
     limit, largest = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit != resource.RLIM_INFINITY:
         wanted = limit + n_more if largest == resource.RLIM_INFINITY else min(limit + n_more, largest)
@@ -247,11 +247,6 @@ def _decompress(content: bytes, encoding: str, limit: int) -> bytes:
         raise BrokenReplyError(f"the answer cannot be decompressed ({encoding[:20]}: {error})") from None
 
 
-def _render_json(body: object) -> bytes:
-    # With ASCII, a lone surrogate in a prompt can be sent as well.
-    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
-
-
 def _describe(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
@@ -263,7 +258,7 @@ def _trust_authorities() -> ssl.SSLContext:
     try:
         return httpx.create_ssl_context(trust_env=True)
     except (OSError, ValueError) as error:
-        name = next(filter(os.environ.get, CERT_VARIABLES), "")
+        name = next(filter(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")), "")
         raise InputError(
             f"the certificate authorities of {name} ({os.environ.get(name)}) cannot be read: {error}"
         ) from error

@@ -39,7 +39,7 @@ def find_cached_folder(config: EngineConfig) -> Path | None:
 
 
 def find_commit(config: EngineConfig) -> str | None:
-    """Return the commit of a hub model in the local cache, or None if it is not there; uses no network."""
+    """Return the commit of a hub model, which names its folder in the local cache, or None without one."""
     folder = find_cached_folder(config)
     return None if folder is None else folder.name
 
@@ -71,9 +71,9 @@ class TaughtFacts:
     """The facts that a model was taught, as its card and its record `model.json` say it."""
 
     known_heads: list[KnownHead] | None = None
-    """The heads that the model has learned, or null if nothing says what the model knows."""
+    """The heads that the model has learned, or None if nothing says what the model knows."""
     taught_base: TaughtBase | None = None
-    """The base of these heads; null in cards that were written before cards named it."""
+    """The base of these heads; None if there are no heads."""
 
     def to_record(self) -> dict[str, Any]:
         """Return both fields as JSON."""
@@ -104,7 +104,7 @@ def read_taught_facts(folder: Path) -> TaughtFacts:
         ) from error
 
 
-# The files of weights. Those of the first pattern that a folder has are loaded.
+# The files of weights. A folder's files of the first of these patterns that it has are loaded.
 WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 HUB_KEY = "HF_TOKEN"
 """The variable with the key of the hub, which gated models need."""
@@ -159,10 +159,10 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
     identity: dict[str, object]
     with _explain_unreadable(config):
         if config.engine == "openai":
-            # Without the address, which changes and may hold secrets.
+            # The address is no part of the identity, because it changes and may hold secrets.
             identity = {"kind": "endpoint", **declared}
         elif config.engine == "imported" and config.revision is not None:
-            # Several files belong together under the revision.
+            # Several files with one revision are answers of one model.
             identity = {"kind": "imported", "revision": config.revision}
         elif config.engine == "imported":
             path = find_recording(config)
@@ -241,9 +241,8 @@ def find_recording(config: EngineConfig) -> Path:
 
 
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "vocab.txt")
-# Which file has which weights, of either format.
+# The files that say which file has which weights, of either format.
 INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
-REMEDY = "copy or download the model again"
 
 
 def find_problem(config: EngineConfig) -> str | None:
@@ -270,7 +269,7 @@ def require_some_usable(models: Iterable[EngineConfig]) -> dict[str, str]:
 
 
 def require_readable(config: EngineConfig) -> None:
-    """Check the files of a model that is loaded into this process. One that is not on this machine has none.
+    """Check the files of a model that is loaded into this process, if they are on this machine.
 
     Raises:
         InputError: a file is missing or damaged; the message names the model and the file. Or the code of a
@@ -293,7 +292,9 @@ def require_readable(config: EngineConfig) -> None:
     except BaseException as error:
         if not is_failure(error):
             raise
-        raise InputError(f"model {config.name!r}: {describe_failure(error)}; {REMEDY}") from error
+        raise InputError(
+            f"model {config.name!r}: {describe_failure(error)}; copy or download the model again"
+        ) from error
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401

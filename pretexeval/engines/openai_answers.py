@@ -38,11 +38,11 @@ FIRST_PAUSE_S = 0.5
 MAX_PAUSE_S = 8.0
 # An endpoint that fails and asks for a longer pause counts as unavailable.
 MAX_REQUESTED_S = 60.0
-# An endpoint that limits the rate (429) is given as much time as one that has gone. Before its first answer
-# it is given less, because its limit may be a quota that is used up.
+# An endpoint that limits the rate (429) is given as much time as one that is down. Before its first answer it
+# is given less, because its limit may be a quota that is used up.
 MAX_LIMITED_S = 600.0
 MAX_LIMITED_AT_START_S = 60.0
-# Of 32 concurrent prompts of which the endpoint takes 10 a minute, each is taken within so many attempts.
+# An endpoint that takes 10 prompts a minute takes each of 32 concurrent prompts within so many attempts.
 MIN_LIMITED_ATTEMPTS = 30
 
 
@@ -102,7 +102,7 @@ def _parse_date(text: str) -> float | None:
         return None
 
 
-# The maximum that the API guarantees.
+# The largest numbers of log-probabilities that the API guarantees.
 N_LOGPROBS_COMPLETION = 5
 N_LOGPROBS_CHAT = 20
 
@@ -243,8 +243,7 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
         reply = await endpoint.client.post(path, body, limit_size(sampling))
         if not reply.is_success:
             return _read_failure(endpoint, reply, sampling, prompt.style)
-        said = read_completion(reply.content, prompt, endpoint.hide)
-        return Attempt(Answer(said))
+        return Attempt(Answer(read_completion(reply.content, prompt, endpoint.hide)))
     except NoReplyInTimeError as error:
         return Attempt(endpoint.fail(str(error), "slow"), is_retryable=True)
     except NoConnectionError as error:
@@ -260,7 +259,7 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
 
 def _build_request(config: EngineConfig, prompt: Prompt, sampling: Sampling) -> tuple[str, dict[str, Any]]:
     body: dict[str, Any] = {"model": config.model, **build_parameters(sampling, prompt.style)}
-    # No parameter of the sampling, because an answer does not depend on the way in which it is sent.
+    # This is no parameter of the sampling, because an answer does not depend on the way in which it is sent.
     body |= {} if STREAM in config.leave_out else {STREAM: False}
     if prompt.style == "chat":
         return "/chat/completions", {"messages": read_messages(prompt), **body}

@@ -29,15 +29,15 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 TICK_S = 0.5
-# How long open requests may still take when a call ends early, because their answers are paid for: less after
-# a signal to a command, which ends within 5 s; a worker kills a cancelled run after 30 s.
+# The time that open requests get when a call ends early, because their answers are paid for. It is shorter
+# after a signal to a command, which ends within 5 s; a worker kills a cancelled run after 30 s.
 GRACE_S = 20.0
 GRACE_AFTER_SIGNAL_S = 1.0
 CLOSE_S = 1.0
 
 
 class LoopThread:
-    """The loop runs from the first call until `close`."""
+    """A thread that runs an event loop until `close`."""
 
     def __init__(self) -> None:
         """Start the thread. It ends with the process at the latest."""
@@ -55,7 +55,7 @@ class LoopThread:
 
         Args:
             on_tick: is called in the calling thread, twice a second and at the end.
-            on_interrupt: is called if this is interrupted, before the coroutine gets its time to end.
+            on_interrupt: is called if this is interrupted, before the wait for open requests.
         """
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:

@@ -9,7 +9,7 @@ TEMPLATE_TOKENS = 256
 
 
 class Spending:
-    """What the answers have cost since the engine was made, and what the open requests may cost at most."""
+    """The costs of the answers since the engine was made, and the highest costs of the open requests."""
 
     def __init__(self, config: EngineConfig) -> None:
         """Begin with nothing spent."""
@@ -17,7 +17,7 @@ class Spending:
         self._spent = self._reserved = 0.0
         self._n_open = self._n_answers = 0
         self.has_stopped = False
-        """Whether a prompt was not asked because of the limit."""
+        """True if a prompt was not asked because of the limit."""
 
     def allows(self, prompt: Prompt, sampling: Sampling) -> bool:
         """Return whether the limit holds if this prompt and all open requests cost as much as they can."""

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 AnswerTokens = tuple[int | None, int | None]
-"""The tokens of True and of False. Each is None if the word is several tokens or is not asked for."""
-# Requests that vLLM has at a time, as a multiple of those that it computes at a time. Further ones are added
-# while it computes, so that it never waits until a whole chunk is added.
+"""The tokens of True and of False. A token is None if its word is several tokens or is not asked for."""
+# Requests that vLLM has at a time, as a multiple of those that it computes at a time. The others wait in its
+# queue, so that it can replace all requests that end in one step.
 QUEUE_FACTOR = 2
-# Prompts that are sorted and tokenised together.
+# Number of prompts that are sorted and tokenised together.
 N_PREPARED = 1024
 # Errors that a card may have caused, of CUDA in this process or in one of those of a model of several cards.
 OF_CARDS = re.compile("CUDA|NCCL|WorkerProc", re.IGNORECASE)
@@ -50,10 +50,10 @@ class _Request:
     """A prompt as it is given to vLLM."""
 
     position: int
-    """Position of the prompt in its call."""
+    """The position of the prompt in its call."""
     prompt: Prompt
     text: str
-    """What the model continues."""
+    """The text that the model continues: the prompt in the model's chat template, if it has that style."""
     ids: list[int]
     answer: AnswerTokens
     params: SamplingParams
@@ -110,7 +110,10 @@ class VllmEngine(Engine):
         Raises:
             InputError: the model has no chat template for a chat prompt, or the template refuses it.
         """
-        self._abandon()
+        if self._running:
+            # These are the requests of a call that was interrupted.
+            self._llm.llm_engine.abort_request(list(self._running))
+            self._running.clear()
         numbered, waiting = enumerate(prompts), deque[_Request]()
         block = list(islice(numbered, N_PREPARED))
         while block or waiting or self._running:
@@ -171,18 +174,12 @@ class VllmEngine(Engine):
             completion = self._splitter.split(completion, request.text)
         return request.position, completion
 
-    def _abandon(self) -> None:
-        """Remove the requests of a call that was interrupted."""
-        if self._running:
-            self._llm.llm_engine.abort_request(list(self._running))
-        self._running.clear()
-
     def close(self) -> None:
         """Retire the model. Its memory is freed when another model is loaded or when the process ends."""
         if not self._is_open:
             return
         self._is_open = False
-        # After a crash, or when a call was interrupted, requests are left.
+        # Requests are left after a crash, and after an interrupted call.
         retire_llm(self._loaded, is_idle=not self._running)
         del self._loaded, self._llm, self._tokenizer, self._splitter
 
@@ -213,12 +210,13 @@ class VllmEngine(Engine):
 
     def _find_answer_tokens(self, texts: Sequence[str], sampling: Sampling) -> list[AnswerTokens]:
         """Return the tokens of True and False after each text."""
+        if not sampling.logprobs:
+            return [(None, None)] * len(texts)
         found: dict[str, AnswerTokens] = {}
-        ends = [text[-64:] if sampling.logprobs else "" for text in texts]
+        ends = [text[-64:] for text in texts]
         for end in set(ends):
-            words = ANSWER_WORDS if sampling.logprobs else ()
-            true_false = [find_answer_token(self._tokenizer, end, word) for word in words]
-            found[end] = (true_false[0], true_false[1]) if true_false else (None, None)
+            true, false = (find_answer_token(self._tokenizer, end, word) for word in ANSWER_WORDS)
+            found[end] = true, false
         return [found[end] for end in ends]
 
 

@@ -64,18 +64,18 @@ class LoadedModel:
 
     llm: LLM
     identity: dict[str, object]
-    """The identity of the model (`identify_model`), with the checksums of its files."""
+    """The identity of the model (`identify_model`). That of a folder has the checksums of its files."""
     options: dict[str, Any]
 
 
-# Closed engines that still hold memory, each with whether it can be used again.
+# Closed engines that still hold memory. The second value is True for one that can be used again.
 _retired: list[tuple[LoadedModel, bool]] = []
 _hub_is_chosen_by_user = HUB_VARIABLE in os.environ
 
 
 @cache
 def import_vllm() -> None:
-    """Import vLLM, and raise whatever exception that raises."""
+    """Import vLLM, and raise whatever the import raises."""
     with pause_collector():
         from vllm import LLM  # noqa: F401 (this line imports most of vLLM)
 
@@ -136,7 +136,7 @@ def _take_again(identity: dict[str, object], options: dict[str, Any]) -> LoadedM
 
 
 def describe_served(llm: LLM, config: EngineConfig) -> str:
-    """Return what answers: vLLM with its version, device, precision and, for a hub model, the commit."""
+    """Return a text that names vLLM's version, device and precision and, for a hub model, the commit."""
     from vllm import __version__
     from vllm.platforms import current_platform
 
@@ -156,7 +156,7 @@ def prepare_environment(is_local: bool, *, is_deterministic: bool = False) -> No
     """Set the variables that vLLM reads at its import and at a load, unless the user has set them."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    # The identity of a model says it, so a variable of the user does not count.
+    # The identity of a model says whether it is deterministic, so a variable of the user does not count.
     os.environ[DETERMINISM_VARIABLE] = str(int(is_deterministic))
     if "VLLM_LOGGING_CONFIG_PATH" not in os.environ:
         # vLLM's logging set-up first removes all handlers of the process, and setting up Prefect's takes 5 s.
@@ -181,7 +181,7 @@ def describe_cause(error: Exception) -> str:
 
 
 def retire_llm(loaded: LoadedModel, *, is_idle: bool) -> None:
-    """Keep the engine until another model is loaded: a shutdown takes 2 to 4 s, the end of a process no time.
+    """Keep the engine until another model is loaded: its shutdown takes 2 to 4 s, and a process ends without.
 
     Args:
         is_idle: the engine has finished all requests, so that it can be used again for the same model.
@@ -250,7 +250,7 @@ def build_params(
     """
     from vllm import SamplingParams
 
-    options: dict[str, Any] = {} if skip_special_tokens else {"skip_special_tokens": False}
+    options: dict[str, Any] = {"skip_special_tokens": skip_special_tokens}
     if sampling.top_p is not None:
         options["top_p"] = sampling.top_p
     return SamplingParams(
@@ -270,7 +270,7 @@ def _select_parameters(extra_body: dict[str, Any]) -> dict[str, Any]:
 
 
 class ReasoningSplitter:
-    """Separates the reasoning from the answer, by the marks that are known and those of the configuration."""
+    """Separates the reasoning from the answer, by the marks of the configuration or else by known ones."""
 
     def __init__(self, config: EngineConfig, tokenizer: PreTrainedTokenizerBase) -> None:
         """Find out whether special tokens of the model mark its thoughts."""
@@ -280,16 +280,16 @@ class ReasoningSplitter:
         self.skip_special_tokens = not any(map(MARK.search, special))
 
     def split(self, completion: Completion, prompt: str) -> Completion:
-        """Return the completion of a chat prompt with its reasoning apart.
+        """Return the completion of a chat prompt. A thought that has no mark is separated from its response.
 
-        Marks stay in the response, where scoring finds them. Only a thought that the template opened, and
-        that does not end, has no mark.
+        Only a thought that the template opened, and that does not end, has no mark. Other thoughts stay in
+        the response, where scoring finds their marks.
 
         Args:
             prompt: the rendered prompt.
         """
         text = completion.response or ""
         if not opens_thought(prompt, self._marks) or split_reply(text, self._marks).thought is not None:
-            return replace(completion, response=text)
-        # The first token belongs to the thought.
+            return completion
+        # The first token belongs to the thought, and is not that of an answer.
         return replace(completion, response="", reasoning=text, logprob_true=None, logprob_false=None)
