@@ -51,7 +51,7 @@ SECRET_VARIABLES = {
 REQUEST_TIMEOUT = timedelta(minutes=5)
 # Long enough for a restart of the storage server; a longer outage is an error.
 RETRY_TIMEOUT = timedelta(minutes=3)
-# So many that RETRY_TIMEOUT always ends the retries.
+# This is so large that RETRY_TIMEOUT ends the retries first.
 MAX_RETRIES = 100
 CHUNK_BYTES = 8_000_000
 
@@ -98,11 +98,11 @@ class Bucket:
             return {item["path"]: StoredObject(item["size"], item["last_modified"]) for item in items}
 
     def read(self, path: str) -> bytes | None:
-        """Return the bytes of an object, or null if it does not exist."""
+        """Return the bytes of an object, or None if it does not exist."""
         return stored[0] if (stored := self.read_with_tag(path)) else None
 
     def read_with_tag(self, path: str) -> tuple[bytes, Tag] | None:
-        """Return the bytes of an object and its version tag for `replace`, or null if it does not exist."""
+        """Return the bytes of an object and its version tag for `replace`, or None if it does not exist."""
         with self._explain_errors():
             if (answer := self._get(path)) is None:
                 return None
@@ -133,13 +133,13 @@ class Bucket:
             obstore.put(self._store, path, source)
 
     def create(self, path: str, content: bytes) -> Tag | None:
-        """Create an object; return its tag, or null without writing if it exists already."""
+        """Create an object and return its tag. If it exists already, only return None."""
         with self._explain_errors(), contextlib.suppress(AlreadyExistsError):
             return _read_tag(obstore.put(self._store, path, content, mode="create"))
         return None
 
     def replace(self, path: str, content: bytes, tag: Tag) -> Tag | None:
-        """Replace an object; return its new tag, or null without writing if its tag is not ``tag``."""
+        """Replace an object and return its new tag. If it has another tag than ``tag``, only return None."""
         with self._explain_errors(), contextlib.suppress(PreconditionError, FileNotFoundError):
             return _read_tag(obstore.put(self._store, path, content, mode=tag))
         return None
@@ -173,7 +173,7 @@ class Bucket:
 def _read_tag(meta: ObjectMeta | PutResult) -> Tag:
     """Return the version tag. S3 and Azure compare the e_tag, Google Cloud compares the version."""
     tag: Tag = {}
-    # A field that the storage does not use must be absent, not null.
+    # A field that the storage does not use must be absent, not None.
     if meta["e_tag"] is not None:
         tag["e_tag"] = meta["e_tag"]
     if meta["version"] is not None:

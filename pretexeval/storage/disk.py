@@ -49,7 +49,7 @@ class ReservedSpace:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed at the end of the block)
 
     def __enter__(self) -> "ReservedSpace":
-        """Return this."""
+        """Return self."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -76,7 +76,7 @@ class ReservedSpace:
     def _allocate(self, n_bytes: int) -> bool:
         """Give the file this size; return whether the disk has the space.
 
-        More space than is free is not asked for: until that failed, the disk would be full for all programs.
+        More than the free space is never requested: until the request failed, no program could write.
         """
         file = self._file.fileno()
         disk = os.fstatvfs(file)

@@ -12,7 +12,6 @@ from pretexeval.storage.files import FileRef
 from schemas.stages import SAMPLES, TRIPLETS
 from schemas.transformations import POSITIVE_OF
 
-_COLUMNS = ("sample_id", "relation", "text", "label")
 _IS_DENIED = pl.col("transformation").is_in(list(POSITIVE_OF)).fill_null(value=False)
 
 
@@ -43,7 +42,8 @@ def _find_wrong(paths: tuple[Path, Path]) -> pl.DataFrame:
     )
     derived = pl.col("is_positive") != _IS_DENIED
     is_wrong = pl.col("label").ne_missing(pl.col("derived"))
-    return joined.with_columns(derived=derived).filter(is_wrong).select(*_COLUMNS, "derived").collect()
+    wrong = joined.with_columns(derived=derived).filter(is_wrong)
+    return wrong.select("sample_id", "relation", "text", "label", "derived").collect()
 
 
 def _describe(path: Path, wrong: pl.DataFrame) -> str:

@@ -4,8 +4,6 @@ Paths are text relative to the root, with forward slashes, because the same name
 in a shared bucket. A folder is complete when its record exists; the record is always written last.
 """
 
-from urllib.parse import quote
-
 from pretexeval.config.questions import UNSURE
 
 EDITIONS_FOLDER = "editions"
@@ -63,12 +61,9 @@ def manifest_file(edition_id: str) -> str:
     return f"{edition_folder(edition_id)}/{MANIFEST}"
 
 
-def stage_file(edition_id: str, stage: str, relation: str) -> str:
-    """Return an edition's file of one stage and one relation; a relation may be named by any text.
-
-    A further file of a long relation has the name of its piece instead (`tasks/drawing/pieces.py`).
-    """
-    return f"{edition_folder(edition_id)}/{stage}/{quote(relation, safe='')}.parquet"
+def stage_file(edition_id: str, stage: str, piece: str) -> str:
+    """Return an edition's file of one stage and one piece of a relation (`tasks/drawing/pieces.py`)."""
+    return f"{edition_folder(edition_id)}/{stage}/{piece}.parquet"
 
 
 def responses_folder(model_id: str) -> str:

@@ -152,7 +152,7 @@ def _render_record(holder: str | None) -> bytes:
 
 
 def _read_holder(content: bytes) -> str | None:
-    """Return the holder that the object names; null if it was released or the content is damaged."""
+    """Return the holder that the object names; None if it was released or the content is damaged."""
     try:
         record: dict[str, Any] = json.loads(content)
         return str(record["holder"]) if record["holder"] else None

@@ -43,7 +43,7 @@ from pretexeval.storage.store import Store, transfer_all
 def list_pieces(edition_id: str) -> list[str]:
     """Return the files and folders of an edition, its own folder first. They need not exist.
 
-    Answers and replies of models are not among them, nor are reviews.
+    Stored answers, reviews, and evaluations of anchors are not among them.
     """
     folders = (
         EVALUATIONS_FOLDER,
@@ -53,16 +53,13 @@ def list_pieces(edition_id: str) -> list[str]:
         CHECKS_FOLDER,
         PAGES_FOLDER,
     )
-    files = (
-        diversity_file,
-        diversity_record,
-        guesses_file,
-        guesses_record,
-    )
     return [
         edition_folder(edition_id),
         *(f"{folder}/{edition_id}" for folder in folders),
-        *(name(edition_id) for name in files),
+        diversity_file(edition_id),
+        diversity_record(edition_id),
+        guesses_file(edition_id),
+        guesses_record(edition_id),
     ]
 
 
@@ -100,7 +97,7 @@ def remove_here(root: Path, edition_id: str) -> None:
 
 
 def finish_removals(store: Store) -> None:
-    """Finish removals that ended with their process. What was built again since then stays."""
+    """Finish the removals whose process was ended. An edition that was built again after that stays."""
     for aside in sorted((store.root / REMOVED_FOLDER).glob("*")):
         if (store.root / edition_folder(aside.name)).exists():
             shutil.rmtree(aside, ignore_errors=True)
@@ -166,14 +163,11 @@ def _sync_newest(store: Store, bucket: Bucket, folder: str, pattern: str) -> Non
         content = bucket.read(name) if name in remote else None
         if name in local and path.read_bytes() == content:
             continue
-        if name in local and (content is None or _read_time(path) > remote[name].modified_at):
+        written_at = datetime.fromtimestamp(path.stat().st_mtime, UTC) if name in local else None
+        if written_at and (content is None or written_at > remote[name].modified_at):
             store.send(name)
         elif content is not None:
             write_bytes(path, content)
-
-
-def _read_time(path: Path) -> datetime:
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
 def _list_folders(store: Store, bucket: Bucket, kind: str, record: str) -> list[str]:

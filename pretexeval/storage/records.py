@@ -1,9 +1,9 @@
 """Records: the JSON files that complete an edition or an evaluation and list its files with their checksums.
 
 A record is written last and read first. It holds a checksum of its own content, so that a changed record is
-noticed. A damaged record is set aside: it is named once, and from then on it is missing. A record that lists
-files also holds the version of its form and of what its files contain. One of another version counts as
-missing, and `explain_missing` says so; stored answers, which every version reads, have no such record.
+noticed. A damaged record is set aside: it is reported once, and from then on it is missing. A record that
+lists files also holds the version of its keys and of the columns of its files. A record of another version
+counts as missing, and `explain_missing` says so. Stored answers, which every version reads, have no record.
 """
 
 import json
@@ -105,7 +105,7 @@ def read_reports(path: Path) -> list[dict[str, Any]]:
     """Return the reports of validations in a record; none if there is no usable record."""
     try:
         return list((read_record(path) or {}).get("checks", ()))
-    # Others report a damaged record.
+    # The functions that need the record report that it is damaged.
     except ValueError:
         return []
 

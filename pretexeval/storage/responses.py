@@ -1,8 +1,8 @@
 """The response store: the answers of models, stored unchanged, so that no prompt is asked twice.
 
-Each model has a folder of Parquet files, each with the answers of some seconds. The name of a file holds the
-checksum of its bytes and the number of its answers, so a truncated or changed file is noticed: it is reported
-and renamed, and its prompts are asked again.
+Each model has a folder of Parquet files, each with the answers of a minute or less. The name of a file holds
+the checksum of its bytes and the number of its answers, so a truncated or changed file is noticed: it is
+reported and renamed, and its prompts are asked again.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ class ResponseStore:
 
     @staticmethod
     def read_checksum(name: str) -> str | None:
-        """Return the first digits of the checksum of a file of responses; null for other files."""
+        """Return the first digits of the checksum of a file of responses; None for other files."""
         match = _NAME.fullmatch(name)
         return match["checksum"] if match else None
 

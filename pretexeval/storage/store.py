@@ -79,35 +79,31 @@ class Store:
         write_record(self.root / path, record)
         self.send(path)
 
-    def pull_edition(self, edition_id: str) -> None:
+    def pull_edition(self, edition_id: str) -> bool | None:
         """Fetch the files of an edition that are missing or damaged here, if the bucket has all of it.
 
-        A damaged object in the bucket is renamed; the next host that has the intact file sends it again.
+        Return whether all files are intact here after that; None if the bucket has no complete edition. A
+        damaged object in the bucket is renamed; the next host that has the intact file sends it again.
 
         Raises:
             InputError: the edition is complete on both sides, with different content.
         """
-        if self.bucket is not None:
-            self._fetch_edition(self.bucket, edition_id)
-
-    def _fetch_edition(self, bucket: Bucket, edition_id: str) -> bool | None:
-        """Return whether all its files are intact here now; null if it is not complete in the bucket."""
         folder = edition_folder(edition_id)
-        content = self._read_sound(bucket, folder, MANIFEST, edition_id=edition_id)
-        if content is None:
+        content = self._read_sound(folder, MANIFEST, edition_id=edition_id)
+        if self.bucket is None or content is None:
             return None
         path = self.root / manifest_file(edition_id)
         if find_manifest(self.root, edition_id) is not None and path.read_bytes() != content:
             raise InputError(
-                f"{path.parent} and {bucket.address}/{folder} differ: they have the same name, but different "
-                "code made them; delete the one that you do not want"
+                f"{path.parent} and {self.bucket.address}/{folder} differ: they have the same name, but "
+                "different code made them; delete the one that you do not want"
             )
         refs = parse_listed_files(folder, content, MANIFEST)
         missing = [ref for ref in refs if not ref.is_intact(self.root)]
         fetched = transfer_all(self._fetch_file, missing)
         for ref, is_fetched in zip(missing, fetched, strict=True):
             if not is_fetched:
-                bucket.rename_damaged(ref.path)
+                self.bucket.rename_damaged(ref.path)
         _write_if_changed(path, content)
         return all(fetched)
 
@@ -121,7 +117,7 @@ class Store:
             return
         # An edition that is built again is no longer removed.
         self.bucket.remove(removed_folder(edition_id))
-        is_whole = self._fetch_edition(self.bucket, edition_id)
+        is_whole = self.pull_edition(edition_id)
         folder = edition_folder(edition_id)
         path = self.root / manifest_file(edition_id)
         if find_manifest(self.root, edition_id) is None:
@@ -145,10 +141,7 @@ class Store:
         If another host is just replacing it, some files do not match the record yet. The evaluation here is
         then without its record, so readers skip it.
         """
-        if self.bucket is None:
-            return
-        content = self._read_sound(self.bucket, folder, RUN)
-        path = self.root / folder / RUN
+        path, content = self.root / folder / RUN, self._read_sound(folder, RUN)
         if content is None:
             return
         refs = parse_listed_files(folder, content, RUN)
@@ -163,7 +156,7 @@ class Store:
         path = self.root / folder / RUN
         if self.bucket is None or find_record(path, "it is written or fetched again") is None:
             return
-        content, sent_before = path.read_bytes(), self._read_sound(self.bucket, folder, RUN)
+        content, sent_before = path.read_bytes(), self._read_sound(folder, RUN)
         if sent_before == content:
             return
         old_refs = parse_listed_files(folder, sent_before, RUN) if sent_before else []
@@ -233,23 +226,22 @@ class Store:
         with Lease(self.bucket, lease_object(name)) as lease:
             yield lease.require_held
 
-    def _read_sound(self, bucket: Bucket, folder: str, name: str, **expected: object) -> bytes | None:
-        """Return the bytes of a record in the bucket, or null if it is missing or damaged.
+    def _read_sound(self, folder: str, name: str, **expected: object) -> bytes | None:
+        """Return the bytes of a record in the bucket, or None if it is missing or damaged.
 
         A damaged one is renamed and named; the next host that has the intact record sends it again.
 
         Args:
             expected: values that the record must have.
         """
-        content = bucket.read(f"{folder}/{name}")
-        if content is None:
+        if self.bucket is None or (content := self.bucket.read(f"{folder}/{name}")) is None:
             return None
         try:
             parse_record(content, **expected)
         except (ValueError, RecursionError) as error:
-            address = f"{bucket.address}/{folder}/{name}"
+            address = f"{self.bucket.address}/{folder}/{name}"
             logger.warning(RENAMED, address, error, f"{name}.damaged")
-            bucket.rename_damaged(f"{folder}/{name}")
+            self.bucket.rename_damaged(f"{folder}/{name}")
             return None
         return content
 
