@@ -78,7 +78,7 @@ def read_alias_table(path: Path) -> pl.DataFrame:
 def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the aliases in the columns of clean rows: place, name, id and alias.
 
-    Every fact of a name repeats its aliases, so that only the first row with them is returned.
+    Every fact of a name repeats its aliases, so only those of the first row are returned.
     """
     listed = [
         rows.lazy()
@@ -96,19 +96,16 @@ def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _count_others(others: pl.DataFrame, n_aliases: int) -> Iterator[LeftOut]:
     """Yield the number of aliases of other names than those of the base, if they are most of all aliases."""
-    if 2 * others.height > n_aliases:
-        place, name, identifier, alias = others.select(_ROW).row(0)
-        reason = (
-            f"{others.height:,} of {n_aliases:,} aliases are of a name or an id that the base does not have"
-        )
-        of = name or identifier
-        if others.height == n_aliases:
-            remedy = "write the names or the ids of both alike"
-            yield LeftOut(
-                place, f"'{alias}' is an alias of '{of}', which the base does not have: {remedy}", UNUSED
-            )
-        else:
-            yield LeftOut(place, f"'{alias}' is an alias of '{of}'", reason)
+    if 2 * others.height <= n_aliases:
+        return
+    place, name, identifier, alias = others.select(_ROW).row(0)
+    what = f"'{alias}' is an alias of '{name or identifier}'"
+    if others.height == n_aliases:
+        remedy = "write the names or the ids of both alike"
+        yield LeftOut(place, f"{what}, which the base does not have: {remedy}", UNUSED)
+    else:
+        counts = f"{others.height:,} of {n_aliases:,} aliases"
+        yield LeftOut(place, what, f"{counts} are of a name or an id that the base does not have")
 
 
 def _list_names(rows: pl.DataFrame, side: str) -> pl.DataFrame:

@@ -82,17 +82,17 @@ class KnowledgeBase:
     also_false: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FALSE_COLUMNS))
     """Distinct triplets that the source asserts to be false, sorted likewise."""
     not_listed: dict[str, int] = field(default_factory=dict)
-    """Reason -> how many parts were left out for it beyond those that are listed."""
+    """Kind of a reason -> the number of parts that were left out for it and are not listed."""
     aliases: AliasTable = field(default_factory=AliasTable)
     """Name of a head or a tail -> its other names."""
     n_known: int | None = None
-    """How many facts are not tested because an older release holds them; null if none was given."""
+    """Number of facts that are not tested because an older release has them; None without such a release."""
     releases: tuple[str, ...] = ()
     """The names of the releases that give every fact its age, the oldest first. If there are any,
     ``triplets`` has the column first_release: the oldest of them that holds the triplet, or `new`."""
     hierarchy: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=HIERARCHY))
-    """Distinct edges from a concept to a more general one, sorted, without circles. All that are above the
-    names are there."""
+    """All distinct edges from the names, and from the concepts above them, to more general concepts: sorted,
+    and without circles."""
     shapes: dict[str, str] = field(default_factory=dict)
     """Relation -> its shape, given or guessed (tasks/drawing/shapes.py); the others imply no fact."""
 
@@ -103,7 +103,7 @@ class KnowledgeBase:
         return replace(self, left_out=(*self.left_out, *listed), not_listed=not_listed)
 
     def list_unused(self) -> list[str]:
-        """Return a line for a hierarchy, and for a table of aliases, that is probably useless."""
+        """Return a line for each table of a hierarchy or of aliases that is probably useless."""
         return [
             f"{item.where}: {item.reason}: {item.what}" for item in self.left_out if item.reason == UNUSED
         ]

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.names import SIDES, AliasTable, list_keys, pair_same_triplets
+from pretexeval.knowledge.names import CELLS, SIDES, AliasTable, list_keys, pair_same_triplets
 from pretexeval.knowledge.rows import (
     LEFT_OUT_ROWS,
     MARKS,
@@ -31,7 +31,6 @@ BY_VERDICT = "a verdict says something else"
 BY_UNDECIDED = "another row marks the triplet as undecided"
 NOT_NAMED = "a verdict on a relation, head or tail that the base does not have"
 CONTRADICTED = "true, and marked also_false"
-_CELLS = ("head", "head_id", "tail", "tail_id")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def read_verdicts(path: Path) -> pl.DataFrame:
 
 
 def settle_rows(rows: pl.DataFrame, aliases: AliasTable, verdicts: pl.DataFrame | None) -> SettledRows:
-    """Return what counts of clean rows and of the verdicts."""
+    """Return the clean rows and the verdicts that count, without contradictions."""
     outweighed = [rows.clear().with_columns(reason=pl.lit("")).select(LEFT_OUT_ROWS)]
     if verdicts is not None:
         is_named = _list_named(verdicts, rows)
@@ -126,7 +125,7 @@ def _settle_contradictions(
     pairs = pair_same_triplets(false_rows, true_rows, aliases)
     kept_false, lost_false = _split(false_rows, pairs["row"])
     kept_true, lost_true = _split(true_rows, pairs["other_row"])
-    undecided = pl.concat([lost_true, lost_false]).unique(["relation", *_CELLS], maintain_order=True)
+    undecided = pl.concat([lost_true, lost_false]).unique(CELLS, maintain_order=True)
     marked = undecided.with_columns(also_true=True, also_false=False)
     settled = pl.concat([kept_false, kept_true, marked])
     shown = [

@@ -41,7 +41,6 @@ CUT = "have the same greatest length, as if they had been cut"
 MIN_CUT, MIN_CUT_LENGTH = 5, 20
 """The least number and length of such names. No more than two names of a relation of MedLAMA are."""
 LONG = f"have more than {MAX_LENGTH} characters"
-_IDS = ("head_id", "tail_id")
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,8 @@ def leave_out_no_names(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     left_out = rows.filter(~is_named).with_columns(reason=reason).select(LEFT_OUT_ROWS)
     named = rows if left_out.is_empty() else rows.filter(is_named)
-    unknown = [end for end in _IDS if named.select(_is_missing(end).any()).item()]
-    return named.with_columns(pl.when(~_is_missing(end)).then(end).alias(end) for end in unknown), left_out
+    ids = [name for name in ("head_id", "tail_id") if named.select(_is_missing(name).any()).item()]
+    return named.with_columns(pl.when(~_is_missing(name)).then(name).alias(name) for name in ids), left_out
 
 
 def _is_end_of_id(end: str) -> pl.Expr:

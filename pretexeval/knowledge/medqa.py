@@ -27,8 +27,6 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from schemas.question_stages import LETTERS
 
-PARQUET_COLUMNS = ("question", "options", "answer_letter", "answer")
-
 
 @dataclass(frozen=True)
 class MedqaItem:
@@ -67,8 +65,8 @@ def read_medqa(path: Path) -> MedqaSource:
         raise InputError(f"{path} has the extension {path.suffix!r}; MedQA is one of .parquet, .jsonl")
     records: Iterable[tuple[str, Mapping[str, Any] | str]] = _read_json_lines(path)
     if extension == ".parquet":
-        rows = read_table(path, PARQUET_COLUMNS, ("meta_info",)).iter_rows(named=True)
-        records = ((f"row index {row['row']}", row) for row in rows)
+        rows = read_table(path, ("question", "options", "answer_letter", "answer"), ("meta_info",))
+        records = ((f"row index {row['row']}", row) for row in rows.iter_rows(named=True))
     items: list[MedqaItem] = []
     wrong: list[str] = []
     for place, row in records:

@@ -32,7 +32,7 @@ NOTE = (
     r"|\s*(?i:\((?:drug|disorder|finding|procedure|substance|(?:medicinal )?product|organism|event|situation"
     r"|(?:morphologic )?abnormality|body structure|qualifier value|observable entity|clinical drug)\))$"
 )
-"""What a name may have besides its words: tags of HTML, notes, their marks, and ids."""
+"""The pattern of additions to the words of a name: tags of HTML, notes, their marks, and ids."""
 PLURALS = {r"(\w{2})ies\b": "${1}y", r"(ss|x|ch|sh)es\b": "${1}", r"(\w\w[^\Wsui])s\b": "${1}"}
 """The pattern of a plural in a folded name -> its singular."""
 _OBO_ID = r"^(?:https?://\S*[/#])?([A-Za-z]+)[_:]([A-Z]?\d+)$"
@@ -121,8 +121,8 @@ def fold_name(name: str) -> str:
 def list_name_keys(name: str, identifier: str | None) -> tuple[str, ...]:
     """Return the keys of a head or a tail: two that have a key in common are the same.
 
-    An invisible character can stand where another spelling has a space or a hyphen, or within a word. A name
-    that has one gets a key for each of the two.
+    An invisible character can stand where another spelling has a space or a hyphen, or within a word. So a
+    name with such a character has a key for each of these two cases.
     """
     spellings = [fold_name(name)]
     if not name.isascii():

@@ -28,7 +28,7 @@ SETTINGS = {
     "enable_external_access": "false",
     "lock_configuration": "true",
 }
-# Every process reads the base, and names the edition after its rows.
+# Every process reads the base, and the name of the edition has a hash of its rows.
 OTHER_EDITION = ", and every run would make and ask another edition"
 # DuckDB's JSON of a query: the names of functions, and of columns without that of a table.
 _NAME = re.compile(r'(?<!\\)"(?:function_name":|column_names":\[)"(\w+)"')
@@ -47,7 +47,7 @@ REMEDIES = {
     r"No files found that match": "the query reads files of other names: copy it, and name those of the base",
     r'syntax error at or near "\$"': "write read_csv($path), or another function that reads files",
 }
-"""The next step by what DuckDB says."""
+"""The next step by the pattern of DuckDB's message."""
 ROWS_AT_ONCE = 1_000_000
 """Rows of the result that are fetched at once."""
 
@@ -122,7 +122,7 @@ def select_columns(
 def _fetch_rows(
     query: Path, connection: duckdb.DuckDBPyConnection, select: str, parameters: Mapping[str, object]
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows in batches, as text: they need less memory than one table, and its copy as text."""
+    """Yield the rows as text, in batches, which need less memory than one table and its copy as text."""
     batches = connection.sql(select, params=dict(parameters)).to_arrow_reader(ROWS_AT_ONCE)
     yield store_as_text(query, pl.DataFrame(schema=pl.Schema(batches.schema)))
     for batch in batches:

@@ -43,21 +43,20 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     if config.format == "medqa":
         return _read_question_bank(config, path, synonyms)
     base, dated = _settle_base(config, _read_rows(config, path))
-    compared = config.compared
-    older = None if compared is None else _read_release(config, compared.path, base)
+    # Reading HPO takes seconds, so the release with which the base is compared is read once.
+    compared: dict[str, Release] = {}
+    if config.compared is not None:
+        compared[config.compared.name] = _read_release(config, config.compared.path, base)
     if config.hierarchy is not None:
-        base = _add_hierarchy(config, base, older)
-    if compared is None or older is None:
-        known = {}
-    else:
-        base = keep_new_facts(base, older)
-        # Reading HPO takes seconds, so the release with which the base was compared is not read again.
-        known = {compared.name: older}
+        tables = [base.triplets, *(release.rows for release in compared.values())]
+        base = _add_hierarchy(config, config.hierarchy, base, tables)
+    for release in compared.values():
+        base = keep_new_facts(base, release)
     if not config.releases:
         return add_written_ages(base, dated)
     paths = {release.name: release.path for release in config.releases}
     return add_ages(
-        base, list(paths), lambda name: known.get(name) or _read_release(config, paths[name], base)
+        base, list(paths), lambda name: compared.get(name) or _read_release(config, paths[name], base)
     )
 
 
@@ -140,17 +139,17 @@ def _settle_base(config: KnowledgeConfig, source: Source) -> tuple[KnowledgeBase
     return replace(base, aliases=table), dated
 
 
-def _add_hierarchy(config: KnowledgeConfig, base: KnowledgeBase, older: Release | None) -> KnowledgeBase:
-    """Return the base with the edges above its names, and above those of an older release."""
-    assert config.hierarchy is not None
-    tables = [base.triplets, *([] if older is None else [older.rows])]
+def _add_hierarchy(
+    config: KnowledgeConfig, file: Path, base: KnowledgeBase, tables: Sequence[pl.DataFrame]
+) -> KnowledgeBase:
+    """Return the base with the edges above the names of these tables: its own and those of older releases."""
     ends = [
         group.select(name=end, name_id=f"{end}_id").unique()
         for rows in tables
         for _, group in rows.group_by("relation", maintain_order=True)
         for end in ("head", "tail")
     ]
-    edges, circles, unused = read_hierarchy(config.hierarchy, config.path, ends)
+    edges, circles, unused = read_hierarchy(file, config.path, ends)
     return _settle_conflicts(config, replace(base, hierarchy=edges), circles).add_left_out(unused)
 
 

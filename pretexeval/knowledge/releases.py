@@ -13,7 +13,6 @@ from pretexeval.knowledge.rows import FACT
 from pretexeval.primitives.errors import InputError
 
 ALL_KNOWN = "the older release holds all its facts"
-_SORTED = ("relation", "head", "tail", "head_id", "tail_id")
 
 
 class Release:
@@ -83,7 +82,7 @@ def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
             known = older.rows.filter(pl.col("relation") == relation).unique(maintain_order=True)
             added = known.with_columns(also_true=True).select(list(COLUMNS))
             added = added.join(own, on=CELLS, how="anti", nulls_equal=True)
-            kept[relation] = pl.concat([marked, added]).sort(_SORTED, nulls_last=True)
+            kept[relation] = pl.concat([marked, added]).sort(*FACT, "head_id", "tail_id", nulls_last=True)
     if not kept:
         raise InputError(
             f"the older release holds all facts of the base {base.name!r}: "

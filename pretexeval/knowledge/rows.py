@@ -1,7 +1,7 @@
 """The raw rows of a source: check them, clean them and build a base from them.
 
-Every reader returns a :class:`Source`. Wrong rows are reported together in one error, which names the first
-of them. Repeated rows are left out and listed.
+Every reader returns a ``Source``. Wrong rows are reported together in one error, which names the first of
+them. Repeated rows are left out and listed.
 """
 
 from collections.abc import Sequence
@@ -232,7 +232,7 @@ def build_base(name: str, source: Source, outweighed: pl.DataFrame | None = None
     A triplet that appears both with and without ``also_true`` is tested.
 
     Args:
-        outweighed: further rows that are left out, with the columns of ``LEFT_OUT_ROWS``.
+        outweighed: other rows that are left out, with the columns of ``LEFT_OUT_ROWS``.
     """
     is_false = pl.col("also_false")
     rows = source.rows.filter(~is_false)

@@ -1,8 +1,9 @@
 """Readers of tables (delimited text, workbooks, JSON, Parquet), and of triplets in one such file or a folder.
 
-The columns of triplets are head, relation and tail, and optionally head_id, tail_id, also_true and also_false
-(true or false), head_aliases and tail_aliases (names joined by ||, or a list if the file format has lists).
-Other columns, such as source, are ignored. A head or a tail may be a list: a row per name is returned.
+The columns of triplets are head, relation and tail, and optionally head_id, tail_id, the marks also_true,
+also_false and undecided (true or false), head_aliases and tail_aliases (names joined by ||, or a list if the
+file format has lists). Other columns, such as source, are ignored. A head or a tail may be a list: a row per
+name is returned.
 """
 
 import csv
@@ -141,9 +142,7 @@ def read_name_table(path: Path, required: Sequence[str], optional: Sequence[str]
     return rows
 
 
-def _name_columns(
-    path: Path, required: Sequence[str], optional: Sequence[str], layout: LayoutConfig = PLAIN
-) -> Find:
+def _name_columns(path: Path, required: Sequence[str], optional: Sequence[str], layout: LayoutConfig) -> Find:
     named = layout.columns
     return partial(find_columns, path, required=required, optional=(*optional, *named), named=named)
 
