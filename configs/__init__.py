@@ -1,1 +1,1 @@
-"""The bundled configurations, one TOML file each."""
+"""The bundled configurations, and the queries that read knowledge bases as they are published."""

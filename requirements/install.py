@@ -78,7 +78,7 @@ def install_lists(options: argparse.Namespace) -> int:
 
 
 class InstallationError(Exception):
-    """What speaks against the installation, and what to do."""
+    """The installation cannot be completed. The message gives the reason and the remedy."""
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -1,5 +1,5 @@
 -- An ontology in OBO, or in the JSON of obographs: path is the file. With format = "table", such a file is read by this
--- query, without naming it.
+-- query, which `query` need not name.
 -- Where: obofoundry.org. Licence: that of the ontology.
 --
 -- is_a, and every relationship under the name of its property there, of terms that are not obsolete. Choose some with
