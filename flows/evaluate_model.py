@@ -19,10 +19,13 @@ from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evalua
 from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, Shard, ask_missing, ask_shard, list_shard
 from tasks.evaluation.request_files import RequestFiles
-from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete, read_run
+from tasks.evaluation.run_record import complete_run, is_complete, read_run
 
 PartOfPrompts = SkipJsonSchema[Shard | None]
 """The parameter by which a run passes a part of the prompts to the runs that it starts; no form shows it."""
+write_requests = task(name="write-requests", **RETRIES)(request_files.write_requests)
+score_answers = task(name="score-answers", **RETRIES)(scoring.score_evaluation)
+score_imported = task(name="score-imported", **RETRIES)(scoring.score_finished)
 
 
 def name_evaluation_run(parameters: Mapping[str, Any] | None = None) -> str:
@@ -59,7 +62,7 @@ def evaluate_model(
             true_false_unsure, if it is asked the samples with a third answer; None: with two answers.
         period: the period of a schedule in which the model is asked anchors; None: the edition has none.
         shard: ask only this part of the prompts, and score nothing.
-        is_asked: whether shards have asked all prompts, so that those that failed are not asked again.
+        is_asked: whether shards have asked all prompts. Then those that failed are not asked again.
 
     Raises:
         InputError: the model or the edition cannot be used, the engine cannot be reached, or too many prompts
@@ -100,9 +103,9 @@ def describe_answers(record: Mapping[str, Any], *, is_reused: bool, is_asked: bo
     if is_asked and not is_reused:
         asked = f"{n_items:,} answers, asked in shards or reused"
     counts = f"{asked}, {int(record['n_errors']):,} failed"
-    if record.get("n_not_needed"):
+    if record["n_not_needed"]:
         counts += f", {int(record['n_not_needed']):,} not needed"
-    return ". ".join([counts, *(record.get("remarks") or ())])
+    return ". ".join([counts, *record["remarks"]])
 
 
 def evaluate_shard(evaluation: Evaluation, shard: Shard, store: Store) -> str:
@@ -125,7 +128,7 @@ def prepare_demonstrations(evaluation: Evaluation) -> None:
         ask_chains(evaluation)
 
 
-def complete_evaluation(evaluation: Evaluation, *, asks_failed: bool = True) -> None:
+def complete_evaluation(evaluation: Evaluation, *, asks_failed: bool) -> None:
     """Write the requests, ask the model, score its answers, and write the record.
 
     Imported answers are only scored again: there is no model to ask.
@@ -150,12 +153,6 @@ def ask_chains(evaluation: Evaluation) -> None:
         chains.ask_chains(evaluation, requests, open_store(evaluation.storage), advance)
 
 
-@task(name="write-requests", **RETRIES)
-def write_requests(evaluation: Evaluation) -> RequestFiles:
-    """Write the prompt of every sample or question for the model."""
-    return request_files.write_requests(evaluation)
-
-
 @task(name="ask-model", **RETRIES)
 def ask_model(evaluation: Evaluation, requests: RequestFiles, *, asks_failed: bool = True) -> AskingReport:
     """Ask the prompts that have no answer; answers are stored as they arrive."""
@@ -173,13 +170,3 @@ def ask_part(evaluation: Evaluation, shard: Shard) -> None:
         ask_shard(evaluation, asked, shard, open_store(evaluation.storage), advance)
 
 
-@task(name="score-answers", **RETRIES)
-def score_answers(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:
-    """Write the predictions of the evaluation."""
-    return scoring.score_evaluation(evaluation, requests)
-
-
-@task(name="score-imported", **RETRIES)
-def score_imported(evaluation: Evaluation) -> None:
-    """Write the predictions of an evaluation whose answers were imported, and its record."""
-    scoring.score_finished(evaluation)

@@ -19,6 +19,9 @@ from tasks.quality.measurements import measure_edition, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
 from warehouse.query import read_rows
 
+measure_samples = task(name="measure-samples", **RETRIES)(measure_edition)
+write_report_pages = task(name="write-pages", **RETRIES)(write_pages)
+
 
 def name_publish_run() -> str:
     """Return a name such as `publish-starter-2026-W47-1a2b3c4d`, or `publish-everything`."""
@@ -68,17 +71,8 @@ def publish(config: GivenConfig, edition_id: str | None = None) -> None:
 
 
 def _list_editions(root: Path) -> list[str]:
-    folders = [path.parent for path in sorted((root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"))]
-    return [folder.name for folder in folders if find_manifest(root, folder.name) is not None]
-
-
-@task(name="measure-samples", **RETRIES)
-def measure_samples(root: Path, edition_id: str) -> list[Path]:
-    """Measure what was not measured before: the diversity of samples, and what names alone give away.
-
-    An edition without triplets has no samples to measure.
-    """
-    return measure_edition(root, edition_id)
+    names = [path.parent.name for path in sorted((root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"))]
+    return [name for name in names if find_manifest(root, name) is not None]
 
 
 @task(name="load-warehouse", **RETRIES)
@@ -89,9 +83,3 @@ def load_warehouse(root: Path) -> PartsLeftOut | None:
     except PartsLeftOut as problem:
         return problem
     return None
-
-
-@task(name="write-pages", **RETRIES)
-def write_report_pages(root: Path, edition_ids: list[str]) -> list[Path]:
-    """Write the pages of these editions, and the index of all pages."""
-    return write_pages(root, edition_ids)

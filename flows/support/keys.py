@@ -28,7 +28,7 @@ def _hide_parameters(record: logging.LogRecord) -> bool:
 
 
 logging.getLogger("prefect.flows").addFilter(_hide_parameters)
-# Runs of deployments do not begin in `cli`, which does the same for commands.
+# commands/main.py does the same for commands. Runs of deployments do not begin there.
 escape_logs()
 bypass_proxies()
 

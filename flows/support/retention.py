@@ -7,7 +7,6 @@ kept too, so that an edition goes only when its successor has been evaluated.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from flows.support.periods import list_scheduled
@@ -54,7 +53,7 @@ class OldEdition:
 
     edition_id: str
     kept_because: str | None
-    """Why it is kept all the same, or null."""
+    """Why it is kept all the same; None if it is to be removed."""
 
 
 def list_old_editions(config: Config) -> list[OldEdition]:
@@ -63,14 +62,14 @@ def list_old_editions(config: Config) -> list[OldEdition]:
     Args:
         config: the configuration of a scheduled edition (`plan_period`), whose own period is never listed.
     """
-    root, n_kept = config.storage.root, config.storage.keep_editions
+    n_kept = config.storage.keep_editions
     if n_kept is None:
         return []
     first_days = {name: find_first_day(label) for name, label in list_with_same_method(config).items()}
     kept = {*list(dict.fromkeys(first_days.values()))[-n_kept:], find_first_day(str(config.edition.label))}
     newest = _find_newest_results(config, list(first_days))
     reasons = {
-        edition_id: _find_reason(config, root, edition_id, newest.get(edition_id, []))
+        edition_id: _find_reason(config, edition_id, newest.get(edition_id, []))
         for edition_id, day in first_days.items()
         if day not in kept
     }
@@ -78,7 +77,9 @@ def list_old_editions(config: Config) -> list[OldEdition]:
 
 
 def remove_old_editions(config: Config, store: Store) -> list[OldEdition]:
-    """Remove these editions with their evaluations, pages and measurements; return what was removed.
+    """Remove old editions with their evaluations, pages and measurements, unless a reason keeps them.
+
+    Return all old editions, the removed ones and those that are kept.
 
     Answers of models, replies of writers and reviews stay.
     """
@@ -138,15 +139,15 @@ def _select_lasting(configuration: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(lasting)))
 
 
-def _find_reason(config: Config, root: Path, edition_id: str, newest: Sequence[str]) -> str | None:
-    """Return why an old edition must not be removed, or null.
+def _find_reason(config: Config, edition_id: str, newest: Sequence[str]) -> str | None:
+    """Return why an old edition must not be removed; None if it may be.
 
     Args:
         newest: the models of which it has the newest results.
     """
     if newest:
         return f"no newer edition has results of {', '.join(dict.fromkeys(newest))}"
-    names = {model.name for model in config.models}
+    root, names = config.storage.root, {model.name for model in config.models}
     of_samples = (root / EVALUATIONS_FOLDER / edition_id).glob("*")
     in_settings = (
         path

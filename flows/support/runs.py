@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from prefect import Flow, Task
 from prefect.client.schemas.objects import State, TaskRun
@@ -134,16 +134,9 @@ def _has_transient_error(task: Task[..., Any], run: TaskRun, state: State[Any]) 
     return isinstance(state.data, BaseException) and is_transient(state.data)
 
 
-class Retries(TypedDict):
-    """The options of a Prefect task that concern retries."""
-
-    retries: int
-    retry_delay_seconds: list[float]
-    retry_condition_fn: Any
-
-
-RETRIES: Retries = {
+RETRIES: dict[str, Any] = {
     "retries": 3,
     "retry_delay_seconds": [10, 60, 300],
     "retry_condition_fn": _has_transient_error,
 }
+"""The options of a Prefect task that concern retries."""

@@ -33,8 +33,6 @@ from tasks.quality.validation import Report
 
 RunStage = Callable[..., StageFiles]
 """Takes the edition, the name of a stage and the stages before, and returns the files of the stage."""
-
-
 RESULTS_KEPT_S = 90 * 24 * 3600.0
 # The storage is set with the root.
 CACHED: dict[str, Any] = {
@@ -58,10 +56,6 @@ class CachedFile(BaseModel):
         if not self.file.is_intact(Path(self.root)):
             raise ValueError(f"{self.file.path} was lost or changed")
         return self
-
-
-CachedFiles = dict[str, CachedFile]
-"""Name of a piece -> file."""
 
 
 def run_stage(reports: list[str], edition: Edition, name: str, *before: StageFiles) -> StageFiles:
@@ -133,11 +127,11 @@ def build_files(
     relations: tuple[str, ...],
     before: tuple[StageFiles, ...],
     rows: Mapping[str, pl.DataFrame] | None,
-) -> CachedFiles:
+) -> dict[str, CachedFile]:
     """Build the files of one stage of some relations; return name of a piece -> file.
 
-    The state of the run says if the files of a complete edition are reused. Prefect itself says so of results
-    in its cache.
+    The state of the run has the message REUSED if the files of a complete edition are reused. Prefect itself
+    marks the state of a run whose result was in its cache.
     """
     stage = provide_files(edition, name, *before, relations=relations, rows=rows)
     root = str(edition.root.absolute())
