@@ -40,7 +40,7 @@ def add_commands(subcommands: Subcommands) -> None:
         action="store_true",
         help="also hide facts of the base, and count how many false twins are hidden facts, and so true",
     )
-    add_format(parser, "text", "json")
+    add_format(parser)
     summary = "Estimate what a run would take: prompts, tokens, time and cost."
     limited = f"{example} --model reference-small --limit 5"
     parser = add_command(subcommands, "plan", plan, summary, [*examples, limited])
@@ -52,7 +52,7 @@ def add_commands(subcommands: Subcommands) -> None:
         metavar="N",
         help="show the schedule of a run on a host with so many cards (default: those of this host)",
     )
-    add_format(parser, "text", "json")
+    add_format(parser)
     summary = "Check this machine and the services that a configuration uses."
     parser = add_command(subcommands, "doctor", doctor, summary, ["", *examples, f"{example} --no-prompt"])
     parser.add_argument(
@@ -67,7 +67,7 @@ def add_commands(subcommands: Subcommands) -> None:
         help="send no prompt; without it, every endpoint is asked one prompt of the edition, as a run would "
         "ask it",
     )
-    add_format(parser, "text", "json")
+    add_format(parser)
 
 
 def validate(options: argparse.Namespace) -> int:

@@ -39,11 +39,6 @@ def end_on_signals() -> None:
     threading.Thread(target=_watch, args=(receiver,), daemon=True, name="interrupts").start()
 
 
-def is_interrupted() -> bool:
-    """Return whether a signal has asked this process to end."""
-    return INTERRUPTED.is_set()
-
-
 def report_interrupt() -> None:
     """Say once that the command was interrupted."""
     if not _is_reported.is_set():

@@ -12,8 +12,8 @@ from importlib.metadata import version
 
 from commands import before_run, pipeline, preparation, results, transfer
 from commands.arguments import Command, report_error
-from commands.interrupts import STATUS, is_interrupted, report_interrupt
-from pretexeval.primitives.errors import UNWRITABLE_DISK, InputError
+from commands.interrupts import STATUS, report_interrupt
+from pretexeval.primitives.errors import INTERRUPTED, UNWRITABLE_DISK, InputError
 from pretexeval.primitives.http_client import bypass_proxies
 from pretexeval.primitives.untrusted_text import escape_logs
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run_command(arguments)
     except BaseException as error:
         # Libraries turn the interrupt into exceptions of their own.
-        if not isinstance(error, KeyboardInterrupt) and not is_interrupted():
+        if not isinstance(error, KeyboardInterrupt) and not INTERRUPTED.is_set():
             raise
         report_interrupt()
         return STATUS
@@ -45,7 +45,7 @@ def _run_command(arguments: Sequence[str] | None) -> int:
             sys.stdout.flush()
         return status
     except InputError as error:
-        if is_interrupted():
+        if INTERRUPTED.is_set():
             raise
         report_error(str(error))
         return 2
@@ -53,9 +53,7 @@ def _run_command(arguments: Sequence[str] | None) -> int:
         # The reader of the output has ended, as `head` does. This is no error.
         return 141
     except UnicodeEncodeError as error:
-        part = (
-            error.object[max(error.start - 40, 0) : error.end + 40] if isinstance(error.object, str) else ""
-        )
+        part = error.object[max(error.start - 40, 0) : error.end + 40]
         report_error(f"a text holds half of a surrogate pair, which no file can store; correct it: …{part}…")
         return 2
     except OSError as error:

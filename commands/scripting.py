@@ -11,6 +11,7 @@ import duckdb
 
 from commands.in_process import RunResult as RunResult
 from commands.in_process import run_all
+from commands.selection import select_some
 from pretexeval.config.file import Config, load_config
 from pretexeval.config.questions import UNSURE
 from pretexeval.primitives.errors import InputError
@@ -63,18 +64,17 @@ def load_edition(root: str | Path, edition_id: str, stage: str = "samples") -> "
     Raises:
         InputError: the edition is not complete, it has no rows of the stage, or a file cannot be read.
     """
-    from pretexeval.storage.files import read_stage_files
-    from pretexeval.storage.records import read_manifest, read_manifest_files
+    from pretexeval.storage.records import read_manifest, read_stage
     from schemas.stages import EDITION_STAGES
 
     stages = {each.name: each for each in EDITION_STAGES}
     if stage not in stages:
         raise InputError(f"an edition has no stage {stage!r}; it may have {', '.join(stages)}")
     read_manifest(Path(root), edition_id)
-    refs = list(read_manifest_files(Path(root), edition_id, stage).values())
-    if not refs:
+    rows = read_stage(Path(root), edition_id, stages[stage])
+    if rows is None:
         raise InputError(f"edition {edition_id} has no {stage}")
-    return read_stage_files(Path(root), refs, stages[stage])
+    return rows
 
 
 UNSURE_ROWS = """(
@@ -176,8 +176,6 @@ def run(
             "Prefect was imported before the first run, and reads its settings only then: call "
             "pretexeval.run before anything imports Prefect, or set PREFECT_API_URL to a server's address"
         )
-    from commands.selection import select_some
-
     for warning in bypass_proxies():
         warnings.warn(warning, stacklevel=2)
     checked = config if isinstance(config, Config) else load_config(Path(config))

@@ -168,5 +168,3 @@ def ask_part(evaluation: Evaluation, shard: Shard) -> None:
     n_prompts = asked.height * evaluation.subject.n_repeats
     with show_run_progress(f"asking {evaluation.model.name}, {shard.name}", n_prompts) as advance:
         ask_shard(evaluation, asked, shard, open_store(evaluation.storage), advance)
-
-

@@ -1,1 +1,1 @@
-"""Editions as tasks and data sets that other tools read."""
+"""Editions as tasks and data sets that other tools read, and the results of models in a common format."""

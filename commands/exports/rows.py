@@ -6,9 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from pretexeval.storage.files import read_stage_files
-from pretexeval.storage.records import read_manifest_files
-from schemas.columns import Stage
+from pretexeval.storage.records import read_stage
 from schemas.exchange import Sampling
 from schemas.question_stages import QUESTIONS
 from schemas.stages import METHODS, SAMPLES, SINGLE_METHODS, TRIPLETS
@@ -50,7 +48,7 @@ QUESTION_COLUMNS = {
 
 
 def read_sample_relations(
-    root: Path, edition_id: str, pairs_per_relation: int | None = None
+    root: Path, edition_id: str, pairs_per_relation: int | None
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of one relation after the other, with SAMPLE_COLUMNS; none without samples.
 
@@ -60,7 +58,7 @@ def read_sample_relations(
     Args:
         pairs_per_relation: how many pairs are tested, as in a model's table; None: all of them.
     """
-    samples, triplets = (_read_stage(root, edition_id, stage) for stage in (SAMPLES, TRIPLETS))
+    samples, triplets = (read_stage(root, edition_id, stage) for stage in (SAMPLES, TRIPLETS))
     if samples is None or triplets is None:
         return
     named = triplets.select("triplet_id", "head", "tail", "head_id", "tail_id", "is_positive")
@@ -86,14 +84,14 @@ def read_sample_relations(
 
 
 def read_question_relations(
-    root: Path, edition_id: str, points_per_relation: int | None = None
+    root: Path, edition_id: str, points_per_relation: int | None
 ) -> Iterator[pl.DataFrame]:
     """Yield the questions of one relation after the other, with QUESTION_COLUMNS; none without questions.
 
     Args:
         points_per_relation: how many points are tested, as in a model's table; None: all of them.
     """
-    questions = _read_stage(root, edition_id, QUESTIONS)
+    questions = read_stage(root, edition_id, QUESTIONS)
     if questions is None:
         return
     n_in_point = _count_forms(questions)
@@ -105,12 +103,6 @@ def read_question_relations(
             .sort(pl.col("split") == "demonstration", "point_id", "type", "is_negated", "question_id")
             .select(list(QUESTION_COLUMNS))
         )
-
-
-def _read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None:
-    """Return the rows of a stage; None if the edition does not have it."""
-    refs = list(read_manifest_files(root, edition_id, stage.name).values())
-    return read_stage_files(root, refs, stage) if refs else None
 
 
 def _add_prompts(kind: ItemKind, rows: pl.DataFrame, limit: int | None) -> pl.DataFrame:

@@ -1,1 +1,1 @@
-"""Grading by doctors: the export of blinded sheets, the import of grades, and the instructions."""
+"""Sheets on which people grade samples, or judge labels and rewordings: export, import, instructions."""

@@ -12,8 +12,7 @@ from commands.review.sheet import GRADES
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import draw_order, hash_text
 from pretexeval.storage import layout
-from pretexeval.storage.files import read_stage_files
-from pretexeval.storage.records import read_manifest, read_manifest_files
+from pretexeval.storage.records import read_manifest, read_stage
 from schemas.columns import Stage
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS
 from warehouse.query import open_warehouse
@@ -56,7 +55,7 @@ def _list_samples(root: Path, edition_id: str, n_pairs: int | None) -> pl.DataFr
     As in the paper, only true triplets are graded: the grade is about how a text expresses a fact, but for
     a false triplet a doctor would grade that it is false.
     """
-    triplets, samples = (_read_rows(root, edition_id, stage) for stage in (TRIPLETS, SAMPLES))
+    triplets, samples = (read_rows(root, edition_id, stage) for stage in (TRIPLETS, SAMPLES))
     positive = triplets.filter("is_positive", pl.col("split") == "test")
     drawn = draw_order(positive["pair_id"], "review")[:n_pairs]
     marked = pl.format("({}) {}", pl.col("label").cast(pl.String), "text")
@@ -83,13 +82,13 @@ def _list_labels(root: Path, edition_id: str, kind: str, n_pairs: int | None) ->
 
     Triplets that are equally doubtful are in an order that mixes relations and heads.
     """
-    tested = _read_rows(root, edition_id, TRIPLETS).filter(split="test")
+    tested = read_rows(root, edition_id, TRIPLETS).filter(split="test")
     asked = [
         pair_id
         for (_,), group in tested.filter("is_positive").group_by("relation")
         for pair_id in draw_order(group["pair_id"], "asked")[:n_pairs]
     ]
-    plain = _read_rows(root, edition_id, STATEMENTS).filter(transformation="none")
+    plain = read_rows(root, edition_id, STATEMENTS).filter(transformation="none")
     order = pl.DataFrame({"triplet_id": draw_order(tested["triplet_id"], "verdicts")})
     chosen = (
         order.join(tested.filter(pl.col("pair_id").is_in(asked)), on="triplet_id", maintain_order="left")
@@ -127,7 +126,7 @@ def _list_rewordings(root: Path, edition_id: str) -> pl.DataFrame:
     if not read_manifest(root, edition_id).get("wrong_texts"):
         raise InputError(f"{edition_id} has no texts of a language model that the gate checked")
     attempts, statements, triplets = (
-        _read_rows(root, edition_id, stage) for stage in (ATTEMPTS, STATEMENTS, TRIPLETS)
+        read_rows(root, edition_id, stage) for stage in (ATTEMPTS, STATEMENTS, TRIPLETS)
     )
     accepted = (
         attempts.filter("is_accepted")
@@ -149,9 +148,10 @@ def _list_rewordings(root: Path, edition_id: str) -> pl.DataFrame:
     )
 
 
-def _read_rows(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame:
+def read_rows(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame:
+    """Return the rows of a stage; raise InputError if the edition is not complete, or is made of a bank."""
     read_manifest(root, edition_id)
-    refs = list(read_manifest_files(root, edition_id, stage.name).values())
-    if not refs:
+    rows = read_stage(root, edition_id, stage)
+    if rows is None:
         raise InputError(f"{edition_id} has nothing to review: it holds the questions of a bank")
-    return read_stage_files(root, refs, stage)
+    return rows

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from commands.review.items import LABELS, list_items
+from commands.review.items import LABELS, list_items, read_rows
 from commands.review.sheet import (
     GRADES,
     LABEL_IS_RIGHT,
@@ -26,8 +26,8 @@ from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.hashing import draw_order, hash_text
 from pretexeval.primitives.literal_paths import read_parquet
 from pretexeval.storage import layout
-from pretexeval.storage.files import read_stage_files, write_atomically, write_bytes, write_stage_file
-from pretexeval.storage.records import key_content, read_manifest, read_manifest_files, write_record
+from pretexeval.storage.files import write_atomically, write_bytes, write_stage_file
+from pretexeval.storage.records import key_content, read_manifest, write_record
 from schemas.stages import HUMAN_VERDICTS, TRIPLETS
 from tasks.judging.writer_errors import Verdicts, estimate_after_reading
 from tasks.quality.validation import check_stage
@@ -179,8 +179,7 @@ def _write_base_verdicts(root: Path, edition_id: str, verdicts: pl.DataFrame) ->
     other editions of the base. No new file is written without such verdicts, because a base cannot have an
     empty table.
     """
-    refs = list(read_manifest_files(root, edition_id, TRIPLETS.name).values())
-    judged = verdicts.join(read_stage_files(root, refs, TRIPLETS), on="triplet_id")
+    judged = verdicts.join(read_rows(root, edition_id, TRIPLETS), on="triplet_id")
     label = pl.when("is_positive").then(pl.lit("also_true")).otherwise(pl.lit("also_false"))
     contradicting = judged.filter(pl.col("verdict") != LABEL_IS_RIGHT, pl.col("verdict") != label)
     contradicting = contradicting.select(*CELLS, "verdict")

@@ -1,1 +1,1 @@
-"""Code that the flows share: dispatch to work pools, keys, stages, periods, retention, and results in the UI."""
+"""Code that the flows share: dispatch to work pools, keys, stages, periods, retention, results in the UI."""

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from pretexeval.primitives.errors import InputError, suggest
 from pretexeval.primitives.hashing import hash_json
-from pretexeval.storage.files import FileRef, write_json
+from pretexeval.storage.files import FileRef, read_stage_files, write_json
 from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST, edition_folder, manifest_file
+from schemas.columns import Stage
 
 logger = logging.getLogger(__name__)
 
@@ -266,3 +269,9 @@ def read_manifest_files(root: Path, edition_id: str, stage: str | None = None) -
     folder = edition_folder(edition_id)
     prefix = f"{folder}/{stage}/" if stage else f"{folder}/"
     return {ref.path: ref for ref in read_files(manifest, folder) if ref.path.startswith(prefix)}
+
+
+def read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None:
+    """Return the rows of a stage of a complete edition; None if it has no files of the stage."""
+    refs = list(read_manifest_files(root, edition_id, stage.name).values())
+    return read_stage_files(root, refs, stage) if refs else None
