@@ -26,8 +26,7 @@ PARROT = Scripted(lambda *_: Completion(" True", n_prompt_tokens=10, n_completio
 
 def make_tables(folder: Path, rows: Iterable[Sequence[str]] = ROWS, **tables: Any) -> dict[str, Any]:  # noqa: ANN401
     """Write the base, and return tables of a configuration that has it unless they have another one."""
-    base = write_base(folder / "own.tsv", rows)
-    return {"knowledge": {"name": "own", "format": "table", "path": str(base)}} | tables
+    return {"knowledge": write_base(folder / "own.tsv", rows)} | tables
 
 
 def configure(folder: Path, rows: Iterable[Sequence[str]] = ROWS, **tables: Any) -> Config:  # noqa: ANN401

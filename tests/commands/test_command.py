@@ -280,12 +280,10 @@ def test_a_run_prints_one_row_of_a_model_with_repeats_and_its_facets(
     for k in range(3):
         data.add_pair("symptoms", f"Disease {k}", "Fever", "Cough")
     data.write_edition(EDITIONS[0])
-    data.write_model("expert")
     data.write_answers(EDITIONS[0], "expert", expert, n_repeats=3)
     points = [Point("symptoms", f"Disease {k}", has_pair=False) for k in range(3)]
     questions = QuestionFolder(DataFolder(data.root), points)
     questions.write_edition(EDITIONS[1])
-    data.write_model("erratic")
     questions.write_answers(EDITIONS[1], "erratic", erratic, setting="chain_of_thought")
     build_warehouse(data.root)
 

@@ -55,8 +55,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         relation = "signs" if k < N_PAIRS // 2 else "sites"
         data.add_pair(relation, f"Disease {k}", f"{relation} {k}", f"{relation} {k + 1}")
     data.write_edition(EDITION)
-    for name in (*RULES, "twin", "broken", "chatty", "lenient", "early", "late"):
-        data.write_model(name)
     write_record(root / "responses/twin/model.json", {"model_id": "twin", "name": ODD_NAME, "engine": "x"})
     expert = data_folder.expert
     for name, rule in RULES.items():
@@ -183,7 +181,6 @@ def test_an_edition_that_holds_both_models_is_chosen(
         data.label = edition_id.partition("-")[2][:-9]
         data.write_edition(edition_id)
         for name in names:
-            data.write_model(name)
             data.write_answers(edition_id, name, getattr(data_folder, name))
     build_warehouse(data.root)
     assert compare(data.root, "expert", "silent") == 0

@@ -27,8 +27,6 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two editions. `expert` answered both, `always_true` only the first."""
     data = DataFolder(tmp_path_factory.mktemp("sql") / "data")
     data.add_pairs("symptoms", 6)
-    for rule in (expert, always_true):
-        data.write_model(rule.__name__)
     for edition_id in EDITIONS:
         data.write_edition(edition_id)
         data.write_answers(edition_id, "expert", expert)

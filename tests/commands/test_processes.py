@@ -118,10 +118,9 @@ def test_signals_that_the_caller_ignores_stay_ignored() -> None:
 
 @pytest.mark.long
 def test_ctrl_c_keeps_every_answer_and_leaves_no_server(tmp_path: Path) -> None:
-    base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
+    knowledge = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     with serve_bytes(lambda *_: RawReply(render_answer(), delay_s=0.5)) as endpoint:
         model = {"name": "m", "engine": "openai", "model": "m", "base_url": endpoint.base_url}
-        knowledge = {"name": "own", "format": "table", "path": str(base)}
         models = [model | {"concurrency": 3}]
         config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=models)
         process = subprocess.Popen(

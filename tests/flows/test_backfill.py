@@ -45,12 +45,11 @@ class Bench:
 
     def backfill(self, first: str, last: str, *more: str, n_heads: int = 14) -> Outcome:
         """Write the configuration with the present models and a base of so many heads, and run it."""
-        base = write_base(self.folder / "own.tsv", make_rows(RELATION, n_heads=n_heads))
         table = {"engine": "openai", "base_url": self.endpoint.base_url}
         config = write_config(
             self.folder / "mine.toml",
             self.root,
-            knowledge={"name": "own", "format": "table", "path": str(base)},
+            knowledge=write_base(self.folder / "own.tsv", make_rows(RELATION, n_heads=n_heads)),
             models=[{"name": name, "model": name, **table} for name in self.models],
             anchors={"n_pairs": 2},
         )

@@ -40,8 +40,7 @@ class Bench:
         return self.folder / "data"
 
     def configure(self, name: str, **edition: object) -> Path:
-        base = write_base(self.folder / "own.tsv", make_rows(*RELATIONS))
-        knowledge = {"name": "own", "format": "table", "path": str(base)}
+        knowledge = write_base(self.folder / "own.tsv", make_rows(*RELATIONS))
         config = self.folder / f"{name}.toml"
         return write_config(config, self.root, knowledge=knowledge, edition=edition)
 

@@ -78,7 +78,7 @@ def save_blocks(keys: Mapping[str, str], server: dict[str, str]) -> None:
 def test_a_key_is_sent_and_left_nowhere(tmp_path: Path, prefect_server: dict[str, str]) -> None:
     """One key is in the environment, one in a block, and a model has none."""
     save_blocks({"BLOCK_KEY": KEY}, prefect_server)
-    base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
+    knowledge = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     variables = {"far": "FAR_KEY", "refused": "FAR_KEY", "blocked": "BLOCK_KEY", "lost": "LOST_KEY"}
     with serve_echoes() as endpoint:
         table = {
@@ -90,7 +90,6 @@ def test_a_key_is_sent_and_left_nowhere(tmp_path: Path, prefect_server: dict[str
         models = [
             table | {"name": name, "model": name, "api_key_env": key} for name, key in variables.items()
         ]
-        knowledge = {"name": "own", "format": "table", "path": str(base)}
         config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=models)
         environment = prefect_server | LOUD | {"FAR_KEY": KEY}
         outcome = run_process_command("run", config, folder=tmp_path, environment=environment).require(1)

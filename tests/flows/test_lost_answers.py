@@ -60,8 +60,7 @@ def test_lost_answers_change_no_outcome(
             | {"pairs_per_relation": 4}
             for name in ("bad", "far")
         ]
-        base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
-        knowledge = {"name": "own", "format": "table", "path": str(base)}
+        knowledge = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
         config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=models)
 
         # One model fails and the other is evaluated.

@@ -76,9 +76,8 @@ def rephrased(
 ) -> Iterator[Rephrased]:
     """Run all four methods, and yield the folder and the endpoint."""
     folder = tmp_path_factory.mktemp("rephrased")
-    base = write_base(folder / "base.tsv", make_rows("may_treat", n_heads=10))
     tables: dict[str, Table] = {
-        "knowledge": {"name": "own", "format": "table", "path": str(base)},
+        "knowledge": write_base(folder / "own.tsv", make_rows("may_treat", n_heads=10)),
         "edition": {"methods": METHODS, "seed": 3},
         "rephraser": {"kind": "model", "writer": "poor", "max_attempts": 2, "max_tokens": 16},
         "llmeval": {"writer": "poor"},
@@ -149,7 +148,7 @@ def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
 def test_writers_without_some_replies_are_both_asked_and_named_and_stop_the_run(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
-    base = write_base(tmp_path / "base.tsv", make_rows("may_treat"))
+    knowledge = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
 
     def reply(_: Body, number: int) -> EndpointReply:
         return reply_to_chat({"content": "Hm."}) if number % 2 else build_error(400, "this prompt fails")
@@ -159,7 +158,7 @@ def test_writers_without_some_replies_are_both_asked_and_named_and_stop_the_run(
         config = write_config(
             tmp_path / "silent.toml",
             tmp_path / "silent",
-            knowledge={"name": "own", "format": "table", "path": str(base)},
+            knowledge=knowledge,
             edition={"methods": ["pretexeval", "llmeval"]},
             rephraser={"kind": "model", "writer": "half", "max_attempts": 2},
             llmeval={"writer": "half"},
@@ -184,13 +183,13 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     root = tmp_path / "data"
-    base = write_base(tmp_path / "base.tsv", make_rows("may_treat"))
+    knowledge = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     with serve_endpoint(paraphrase) as endpoint:
         served = {"engine": "openai", "base_url": endpoint.base_url, "prompt_style": "completion"}
         config = write_config(
             tmp_path / "paper.toml",
             root,
-            knowledge={"name": "own", "format": "table", "path": str(base)},
+            knowledge=knowledge,
             edition={"methods": ["pretexeval", "origin"], "negatives": "uniform"},
             rephraser={
                 "kind": "model",

@@ -96,8 +96,7 @@ def test_configurations_run_one_after_the_other(tmp_path: Path, prefect_server: 
         model = {"name": "far", "engine": "openai", "model": "far", "base_url": endpoint.base_url}
         files = []
         for name, relation in (("first", "may_treat"), ("broken", "cannot_be"), ("last", "may_prevent")):
-            base = write_base(tmp_path / f"{name}.tsv", make_rows(relation))
-            knowledge = {"name": name, "format": "table", "path": str(base)}
+            knowledge = write_base(tmp_path / f"{name}.tsv", make_rows(relation))
             table = model | {"pairs_per_relation": 2, "unsure": True}
             files.append(
                 write_config(

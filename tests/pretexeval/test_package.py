@@ -32,7 +32,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data.add_pairs("symptoms", 6)
     data.write_edition(EDITION)
     for name in ("erratic", "silent"):
-        data.write_model(name)
         data.write_answers(EDITION, name, getattr(data_folder, name), policies=("strict", "excluded"))
     build_warehouse(data.root)
     return data.root
@@ -88,7 +87,6 @@ def test_predictions_of_one_model_or_all(root: Path) -> None:
 def test_predictions_of_questions(tmp_path: Path) -> None:
     folder = fill_points(QuestionFolder(DataFolder(tmp_path / "data")))
     folder.write_edition(EDITION)
-    folder.data.write_model("right")
     for n_repeats, setting in ((3, "chain_of_thought"), (1, "answer_only")):
         folder.write_answers(EDITION, "right", always_right, n_repeats=n_repeats, setting=setting)
     root = build_warehouse(folder.data.root).parent
@@ -126,8 +124,7 @@ if __name__ == "__main__":
 
 
 def write_run(folder: Path, models: list[dict[str, str]]) -> Path:
-    base = write_base(folder / "own.tsv", make_rows("may_treat"))
-    knowledge = {"name": "own", "format": "table", "path": str(base)}
+    knowledge = write_base(folder / "own.tsv", make_rows("may_treat"))
     return Path(write_config(folder / "c.toml", folder / "data", knowledge=knowledge, models=models))
 
 

@@ -190,8 +190,7 @@ def test_names_of_a_fact_stand_for_the_slots() -> None:
 def test_the_command_writes_texts_that_are_valid_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base = write_base(tmp_path / "own.tsv", make_rows("causes"))
-    knowledge = {"name": "own", "format": "table", "path": str(base)}
+    knowledge = write_base(tmp_path / "own.tsv", make_rows("causes"))
     pool = tmp_path / "pool.toml"
     edition = {"pool": str(pool), "methods": ["prototype"]}
     config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, edition=edition)

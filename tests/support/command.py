@@ -191,11 +191,11 @@ def write_config(
     return path
 
 
-def write_base(path: Path, rows: Iterable[Sequence[str]]) -> Path:
-    """Write a table of triplets: head, relation, tail."""
+def write_base(path: Path, rows: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Write a table of triplets (head, relation, tail), and return the table [knowledge] that names it."""
     lines = ["head\trelation\ttail", *("\t".join(row) for row in rows)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return {"name": path.stem, "format": "table", "path": str(path)}
 
 
 def make_rows(*relations: str, n_heads: int = 14, n_tails: int = 6) -> list[tuple[str, str, str]]:

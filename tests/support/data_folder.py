@@ -218,6 +218,11 @@ class DataFolder:
             },
         )
 
+    def provide_model(self, model_id: str) -> None:
+        """Write the record of a model that has none."""
+        if not (self.root / "responses" / model_id / "model.json").exists():
+            self.write_model(model_id)
+
     def write_answers(
         self,
         edition_id: str,
@@ -234,10 +239,13 @@ class DataFolder:
     ) -> None:
         """Let the model answer every test sample by its rule, and score the answers under every policy.
 
+        A model without a record gets one.
+
         Args:
             n_repeats: how often it gives each answer.
             change: changes the responses, the requests with their readings, and the predictions.
         """
+        self.provide_model(model_id)
         responses: dict[str, Row] = {}
         requests, predictions = [], []
         tested = [row for method in methods for row in self.samples(method) if row["split"] == "test"]

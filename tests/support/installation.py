@@ -146,7 +146,6 @@ def write_falling_score(folder: Path) -> Path:
     world = DataFolder(folder / "fall")
     # Enough for an interval of a difference.
     world.add_pairs("symptoms", 15)
-    world.write_model("student")
     for week, rule in (("2026-W47", expert), ("2026-W48", lambda sample: not sample["label"])):
         edition_id = f"starter-{week}-00000001"
         world.label = week

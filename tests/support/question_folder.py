@@ -125,6 +125,7 @@ class QuestionFolder:
         cut: ThoughtRule = lambda *_: False,
     ) -> None:
         """Let the model answer every test question by its rule, and score the answers under every policy."""
+        self.data.provide_model(model_id)
         requests, predictions, responses = [], [], []
         for question in self.list_questions():
             if question["split"] != "test":

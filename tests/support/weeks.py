@@ -111,7 +111,6 @@ class LivedWeeks:
 
     def configure(self, *models: str) -> None:
         """Write the configuration with these models, or else with all of them."""
-        write_base(self.folder / "base.tsv", list_facts())
         tables = [
             {"name": name, "engine": "openai", "model": name, "base_url": f"{self.endpoint}/v1"}
             for name in models or self.models
@@ -120,7 +119,7 @@ class LivedWeeks:
             self.config,
             self.root,
             models=[table | {"concurrency": CONCURRENCY} for table in tables],
-            knowledge={"name": "weekly", "format": "table", "path": str(self.folder / "base.tsv")},
+            knowledge=write_base(self.folder / "weekly.tsv", list_facts()),
             edition={"heads_per_relation": N_TESTED + 5, "evidence": []},
             storage={"keep_editions": self.calendar.n_kept},
             schedule=SCHEDULE,

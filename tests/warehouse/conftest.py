@@ -100,7 +100,6 @@ def publish_signs(root: Path, n_pairs: int, rules: Sequence[Rule], **settings: A
     data.add_pairs("signs", n_pairs)
     data.write_edition(EDITION)
     for rule in rules:
-        data.write_model(rule.__name__)
         data.write_answers(EDITION, rule.__name__, rule, **settings)
     build_warehouse(root)
     return data
@@ -111,7 +110,6 @@ def data(tmp_path: Path) -> DataFolder:
     """Return a data folder with the edition and one model that answers everything right."""
     small = fill_pairs(DataFolder(tmp_path / "data"))
     small.write_edition(EDITION)
-    small.write_model("expert")
     small.write_answers(EDITION, "expert", expert)
     return small
 
@@ -139,7 +137,6 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         small.write_model(rule.__name__, known if rule is erratic else None)
         small.write_answers(EDITION, rule.__name__, rule, methods=METHODS, policies=POLICIES)
     for name, max_error_rate in (("failing", 0.05), ("bad", 0.01)):
-        small.write_model(name)
         small.write_answers(
             EDITION,
             name,

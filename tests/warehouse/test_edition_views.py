@@ -148,7 +148,6 @@ def fresh(data: DataFolder) -> DataFolder:
 
 
 def publish_both(data: DataFolder, fresh: DataFolder) -> None:
-    data.write_model("leaked")
     data.write_answers(EDITION, "leaked", leaked)
     fresh.write_edition(FRESH)
     fresh.write_answers(FRESH, "leaked", leaked)
@@ -238,7 +237,6 @@ def forgetful(sample: Row) -> bool | None:
 def test_what_changed_between_two_periods(tmp_path: Path) -> None:
     """The model answers the anchors of two weekly editions otherwise in the second week."""
     data = fill_pairs(DataFolder(tmp_path))
-    data.write_model("m")
     data.write_edition(ANCHORS)
     change_record(tmp_path / "editions" / ANCHORS / "manifest.json", configuration={"anchor_pairs": 4})
     for week, rule in zip(WEEKS, (expert, forgetful), strict=True):

@@ -107,7 +107,6 @@ def exchange(one: Path, other: Path) -> None:
 @pytest.mark.long
 def test_each_edited_or_exchanged_part_has_one_line(data: DataFolder) -> None:
     for name in ("one", "other"):
-        data.write_model(name)
         data.write_answers(EDITION, name, expert)
     root, evaluations = data.root, data.root / "predictions" / EDITION
     parts = [next((root / "responses" / name).glob("*.parquet")) for name in ("one", "other")]
@@ -156,7 +155,6 @@ def assert_left_out(root: Path, expected: list[str], models: set[str]) -> None:
 @pytest.mark.long
 def test_a_file_with_unsound_rows_is_left_out_with_its_part(data: DataFolder) -> None:
     """The record has the checksum of the file, so that the rows are noticed only when they are loaded."""
-    data.write_model("other")
     data.write_answers(EDITION, "other", expert)
     folder = data.root / "predictions" / EDITION / "other"
     path, record = folder / "readings" / "all.parquet", require_record(folder / "run.json")

@@ -46,7 +46,6 @@ def test_the_size_of_the_base_is_loaded_with_the_risks(data: DataFolder) -> None
 
 
 def test_what_has_no_record_is_skipped(data: DataFolder) -> None:
-    data.write_model("novice")
     data.write_answers(EDITION, "novice", expert)
     (data.root / "predictions" / EDITION / "novice" / "run.json").unlink()
     build_warehouse(data.root)
@@ -126,7 +125,6 @@ def test_a_damaged_record_or_part_of_the_answers_is_set_aside_and_named(
 
 
 def test_a_failure_before_any_score_is_listed(data: DataFolder) -> None:
-    data.write_model("bad")
     data.write_answers(EDITION, "bad", expert, fail=fail_three)
     # The evaluation of Expert is complete; only a later attempt failed.
     failures = {"Down": "down-1", "v1.5": None, "Expert": "expert", "Bad": "bad"}

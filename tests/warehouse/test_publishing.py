@@ -72,7 +72,6 @@ def list_files(root: Path) -> list[str]:
 
 def test_a_reader_is_not_disturbed(data: DataFolder) -> None:
     reader = begin_session(build_warehouse(data.root), "reads", N_MODELS)
-    data.write_model("second")
     data.write_answers(EDITION, "second", expert)
     build_warehouse(data.root)
     assert reader.communicate("go on\n")[0] == "[(1,)]\n"

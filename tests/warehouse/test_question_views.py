@@ -363,7 +363,6 @@ def test_unfinished_thoughts_and_missing_facets(tmp_path: Path) -> None:
         "part": [Point("symptoms", name, left_out=no_revision) for name in ("Influenza", "Scabies")],
     }
     folders = {name: QuestionFolder(DataFolder(tmp_path)) for name in editions}
-    data.write_model("m")
     for name, points in editions.items():
         for point in points:
             folders[name].add_point(point)

@@ -36,7 +36,6 @@ def publish_again(data: DataFolder) -> None:
 def test_only_what_changed_is_computed_and_nothing_stale_is_shown(
     data: DataFolder, computed: list[str]
 ) -> None:
-    data.write_model("druggist")
     data.write_answers(EDITION, "druggist", druggist)
     build_warehouse(data.root)
     assert sorted(computed) == ["_compare_alone"] * 2 + ["_compare_two"] + ["_score"] * 2
@@ -46,7 +45,6 @@ def test_only_what_changed_is_computed_and_nothing_stale_is_shown(
     assert computed == []
     assert [data.query(ROWS.format(table)) for table in ("scores", "differences")] == before
 
-    data.write_model("third")
     data.write_answers(EDITION, "third", polarity)
     build_warehouse(data.root)
     assert sorted(computed) == ["_compare_alone", "_compare_two", "_compare_two", "_score"]

@@ -71,7 +71,6 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     ]
     write_measured(data.root, EDITION, GUESSES, rows)
     for rule in RULES:
-        data.write_model(rule.__name__)
         data.write_answers(EDITION, rule.__name__, rule, methods=methods)
     build_warehouse(data.root)
     return data

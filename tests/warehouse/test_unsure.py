@@ -26,6 +26,7 @@ def write_unsure(
     methods: tuple[str, ...] = ("pretexeval",),
 ) -> None:
     """Let the model answer every test sample with three answers, and score the answers under every policy."""
+    data.provide_model(model_id)
     requests, responses, predictions = [], [], []
     samples = (row for method in methods for row in data.samples(method) if row["split"] == "test")
     for sample in samples:
@@ -74,7 +75,6 @@ def answer_by_head(sample: Row) -> str | None:
 @pytest.mark.parametrize("policies", [("strict",), ("coin-flip", "excluded")])
 def test_shares_by_hand(data: DataFolder, policies: tuple[str, ...]) -> None:
     """They are those of the responses, whatever the scoring policy."""
-    data.write_model("m")
     write_unsure(data, "m", answer_by_head, policies, ("pretexeval", "direct"))
     # With two answers, the model is right about Gout and half of the samples of Acne, and denies the rest.
     data.write_answers(
@@ -106,7 +106,6 @@ def test_a_model_that_only_doubts_has_no_wrong_answers_and_one_that_fails_has_no
 ) -> None:
     rules: dict[str, Answer] = {"m": lambda _: "U", "failing": lambda s: "!" if s["head"] == "Flu" else "U"}
     for name, rule in rules.items():
-        data.write_model(name)
         write_unsure(data, name, rule)
     build_warehouse(data.root)
     (row,) = data.query("from knows_guesses_errs")
@@ -131,7 +130,6 @@ def test_each_evaluation_is_loaded_shown_and_removed_alone(data: DataFolder) -> 
     """One of two models is asked with three answers alone."""
     of_m = "from knows_guesses_errs where model_id = 'm'"
     for name, answer in (("m", answer_by_head), ("n", lambda _: "U")):
-        data.write_model(name)
         write_unsure(data, name, answer)
     build_warehouse(data.root)
     (alone,) = data.query(of_m)

@@ -66,9 +66,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     data.write_answers(
         EDITION, "unread", lambda s: s["label"] != (s["transformation"] == "inv" and s["is_positive"])
     )
-    data.write_model("balanced")
     data.write_answers(EDITION, "balanced", answer_by(BALANCED))
-    data.write_model("wavering")
     asked: Counter[str] = Counter()
 
     def waver(sample: Row) -> bool:
@@ -79,7 +77,6 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         return "timed out" if sample["transformation"] == "none" else None
 
     data.write_answers(EDITION, "wavering", waver, fail=fail, max_error_rate=1.0, n_repeats=2)
-    data.write_model("halved")
     data.write_answers(
         EDITION, "halved", expert, fail=lambda s: None if s["is_positive"] else fail(s), max_error_rate=1.0
     )
@@ -166,7 +163,6 @@ def test_a_post_stratum_counts_as_much_as_the_base_has_of_it(tmp_path: Path) -> 
     data.commonness = {f"head{k}": 0.7 for k in range(60, 75)}
     known = {f"head{k}": (8, 8) if k < 15 or k >= 65 else (0, 8) for k in range(75)}
     data.write_edition(EDITION)
-    data.write_model("model")
     data.write_answers(EDITION, "model", answer_by(known))
     build_warehouse(data.root)
     rows = {row["group_name"]: row for row in data.query("from scores where grouping_by = 'weighting'")}
@@ -234,7 +230,6 @@ def add_reasoning(responses: list[Row], requests: list[Row], predictions: list[R
 
 
 def test_reasoning_is_shown_apart_from_the_response_and_refusals_are_counted(data: DataFolder) -> None:
-    data.write_model("thinker")
     data.write_answers(EDITION, "thinker", expert, change=add_reasoning)
     record = data.root / "predictions" / EDITION / "thinker" / "run.json"
     change_record(record, served=["x, fp_1", "x, fp_2"])

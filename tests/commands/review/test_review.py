@@ -378,7 +378,6 @@ def test_a_twin_that_all_models_contradict_is_not_drawn_again(
         return bool(sample["label"] == (sample["is_positive"] or sample["head"] != head))
 
     for name, rule in (("ann", contradict), ("bob", contradict), ("cas", contradict)):
-        data.write_model(name)
         data.write_answers(data.edition_id, name, rule)
     build_warehouse(data.root)
     assert main(export) == 0

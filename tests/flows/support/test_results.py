@@ -51,8 +51,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # With fewer pairs, a change has no interval.
     for k in range(15):
         world.add_pair("symptoms", f"head{k}", f"tail{k}", f"tail{(k + 1) % 15}")
-    for name in ("expert", "erratic", "student"):
-        world.write_model(name)
     for label, rules in SERIES.items():
         world.write_edition(EDITIONS[label])
         manifest = world.root / "editions" / EDITIONS[label] / "manifest.json"
@@ -97,7 +95,6 @@ def test_the_page_of_a_run_has_links_the_scores_and_who_has_none(
 ) -> None:
     data = fill_pairs(DataFolder(tmp_path / "data"))
     data.write_edition(EDITION)
-    data.write_model("expert")
     data.write_answers(EDITION, "expert", expert)
     config = Config.model_validate({"storage": {"root": data.root}})
     write_failure(Store(config.storage), config, EDITION, "down", "the endpoint is down")

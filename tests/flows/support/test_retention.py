@@ -28,10 +28,9 @@ Built = tuple[Config, list[Edition]]
 
 
 def configure(folder: Path, n_heads: int = 14, seed: int = 1, **edition: object) -> Config:
-    base = write_base(folder / "own.tsv", make_rows("may_treat", n_heads=n_heads))
     return Config.model_validate(
         {
-            "knowledge": {"name": "own", "format": "table", "path": base},
+            "knowledge": write_base(folder / "own.tsv", make_rows("may_treat", n_heads=n_heads)),
             "edition": {"seed": seed, **edition},
             "models": [MODEL],
             "storage": {"root": folder / "data", "keep_editions": 2},

@@ -108,16 +108,10 @@ def configure(folder: Path, *n_new: int, **keys: object) -> Config:
     """
     n_known = {r: N_HEADS - n for r, n in zip(("may_treat", "may_prevent"), n_new, strict=False)}
     rows = make_rows(*n_known, n_heads=N_HEADS)
-    new = write_base(folder / "new.tsv", rows)
-    older = write_base(
-        folder / "older.tsv", [row for row in rows if int(row[0].split()[-1]) < n_known[row[1]]]
-    )
-    table = {
-        "name": "own",
-        "format": "table",
-        "path": new,
-        **(keys or {"releases": [{"name": "old", "path": older, "test": "new"}]}),
-    }
+    older = folder / "older.tsv"
+    write_base(older, [row for row in rows if int(row[0].split()[-1]) < n_known[row[1]]])
+    table: dict[str, object] = {**write_base(folder / "own.tsv", rows)}
+    table |= keys or {"releases": [{"name": "old", "path": older, "test": "new"}]}
     return Config.model_validate({"knowledge": table, "storage": {"root": folder / "data"}})
 
 
@@ -149,7 +143,7 @@ def test_ages_name_another_edition_of_the_same_triplets(tmp_path: Path) -> None:
     assert list(check_facts(plain, {})) == []
     (ages,) = check_facts(aged, {})
     assert ages.rows == [{"release": "2023", "n_facts": 11}, {"release": "new", "n_facts": 16}]
-    (tmp_path / "older.tsv").write_bytes((tmp_path / "new.tsv").read_bytes())
+    (tmp_path / "older.tsv").write_bytes((tmp_path / "own.tsv").read_bytes())
     (later,) = check_facts(plan_edition(config), {})
     assert [row["n_facts"] for row in later.rows] == [27, 0]
     without, frame = (build_frames(edition, "may_treat")["triplets"] for edition in (plain, aged))
@@ -242,8 +236,8 @@ def name_own(folder: Path) -> KnowledgeConfig:
     ]
     rows = [(f"drug {i}", "may_treat", tails[(i + k) % 9]) for i in range(40) for k in (0, 1 + i % 4)]
     rows += [("combinations", "may_treat", tails[0]), ("various drugs", "may_treat", tails[1])]
-    path = write_base(folder / "own.tsv", [*rows, ("gout", "may_treat", "Gout")])
-    return KnowledgeConfig(name="own", format="table", path=path)
+    table = write_base(folder / "own.tsv", [*rows, ("gout", "may_treat", "Gout")])
+    return KnowledgeConfig.model_validate(table)
 
 
 def name_medlama(folder: Path) -> KnowledgeConfig:

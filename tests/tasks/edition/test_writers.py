@@ -48,9 +48,8 @@ def reply(body: Body, _: int) -> EndpointReply:
 
 def plan(folder: Path, writer: Table, names: Iterable[str], **tables: Table) -> Edition:
     """Return the plan of an edition with writers of these names."""
-    base = write_base(folder / "own.tsv", make_rows("may_treat"))
     given = {
-        "knowledge": {"name": "own", "format": "table", "path": base},
+        "knowledge": write_base(folder / "own.tsv", make_rows("may_treat")),
         "writers": [{"engine": "openai", **writer, "name": name, "model": name} for name in names],
         "storage": {"root": folder / "data"},
     }

@@ -28,11 +28,11 @@ Serve = Callable[..., Evaluation]
 
 def build_questions(folder: Path, setting: Setting, **tables: object) -> tuple[Config, str]:
     """Build an edition with samples and questions, and return its configuration and its name."""
-    pairs = [(f"condition {i}", f"drug {(i + k) % 17}") for i in range(24) for k in range(1 + i % 4)]
-    base = write_base(folder / "base.tsv", [(head, "therapeutic_drugs", tail) for head, tail in pairs])
+    relation = "therapeutic_drugs"
+    rows = [(f"condition {i}", relation, f"drug {(i + k) % 17}") for i in range(24) for k in range(1 + i % 4)]
     config = Config.model_validate(
         {
-            "knowledge": {"name": "own", "format": "table", "path": base},
+            "knowledge": write_base(folder / "own.tsv", rows),
             "edition": {"methods": ["direct"]},
             "questions": {"settings": [setting]},
             "storage": {"root": folder / "data"},
