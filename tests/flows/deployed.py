@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-
-from commands.preflight.services import authorize
 from tests.support.fault_models import wait_until
 from tests.support.installation import Installation
+from tests.support.prefect_server import PrefectApi, Row
 
 MOMENT = "2026-11-16T03:00:00+00:00"
 ENDS = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
-Row = dict[str, Any]
 
 
 @dataclass
@@ -25,10 +22,7 @@ class Deployed:
 
     def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
         """Return the response of Prefect's server."""
-        url = f"{self.installation.api_url}/{path}"
-        headers = {"Authorization": authorize(self.installation.environment) or ""}
-        answer = httpx.request(method, url, json=body, headers=headers, timeout=120).raise_for_status()
-        return answer.json() if answer.content else None
+        return PrefectApi(self.installation.environment).ask(method, path, body)
 
     def list_runs(self, *flows: str) -> list[Row]:
         """Return the runs of these flows, in the order of their start."""

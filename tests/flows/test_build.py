@@ -4,10 +4,7 @@ import json
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import httpx
-import polars as pl
 import pytest
 
 from tests.support.command import (
@@ -20,6 +17,7 @@ from tests.support.command import (
     write_config,
 )
 from tests.support.fault_models import wait_until
+from tests.support.prefect_server import PrefectApi
 
 pytestmark = pytest.mark.slow
 
@@ -55,19 +53,16 @@ class Bench:
         The server records the names and states of tasks from events, some time after the tasks begin and end.
         """
         states: dict[str, str] = {}
-
-        def ask(kind: str, **body: object) -> list[dict[str, Any]]:
-            url = f"{self.server['PREFECT_API_URL']}/{kind}/filter"
-            found: list[dict[str, Any]] = httpx.post(url, json=body).raise_for_status().json()
-            return found
+        ask = PrefectApi(self.server).post
 
         def are_final() -> bool:
-            tasks = ask("task_runs", task_runs={"flow_run_id": {"any_": [run["id"]]}})
+            tasks = ask("/task_runs/filter", task_runs={"flow_run_id": {"any_": [run["id"]]}})
             states.clear()
             states.update({each["name"].partition(":")[0]: each["state_name"] for each in tasks})
             return len(states) == 2 * len(STAGES) and {"Pending", "Running"}.isdisjoint(states.values())
 
-        (run,) = ask("flow_runs", flow_runs={"name": {"any_": [run_name]}}, sort="START_TIME_DESC", limit=1)
+        named = {"name": {"any_": [run_name]}}
+        (run,) = ask("/flow_runs/filter", flow_runs=named, sort="START_TIME_DESC", limit=1)
         wait_until(are_final, f"the states of the tasks of {run_name}")
         return states
 
@@ -91,22 +86,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
 @pytest.fixture(scope="module")
 def first(bench: Bench) -> Path:
     return bench.build(bench.configure("first", label="first"))
-
-
-def test_edition_has_a_file_per_stage_and_relation(bench: Bench, first: Path) -> None:
-    assert first.parent == bench.root / "editions"
-    files = [f"{stage}/{relation}.parquet" for stage in STAGES for relation in RELATIONS]
-    assert sorted(read_bytes(first)) == sorted(["manifest.json", *files])
-    manifest = json.loads((first / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["edition_id"] == first.name
-    # Each relation has 14 heads, five of them for demonstrations.
-    samples = pl.concat(pl.read_parquet(path) for path in first.glob("samples/*.parquet"))
-    tested = samples.filter(split="test").group_by("relation").agg(pl.col("pair_id").n_unique())
-    assert dict(tested.iter_rows()) == dict.fromkeys(RELATIONS, 9)
-    assert manifest["n_pairs"] == 14 * len(RELATIONS)
-    assert list_half_written(bench.root) == []
-    kinds = [f"{kind}{stage}" for stage in STAGES for kind in ("", "check-")]
-    assert bench.read_states("build-own-first") == dict.fromkeys(kinds, "Completed")
 
 
 def test_stages_with_the_same_inputs_are_cached_as_long_as_their_files_are_intact(

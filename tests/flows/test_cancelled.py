@@ -13,13 +13,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.flows.deployed import ENDS, Deployed, Row
+from tests.flows.deployed import ENDS, Deployed
 from tests.support.command import REPOSITORY, build_environment, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, serve_endpoint
 from tests.support.fault_models import KNOWLEDGE, answer_slowly, build_model_table, count_requests, wait_until
 from tests.support.installation import start_installation
-from tests.support.prefect_server import open_client
+from tests.support.prefect_server import Row, open_client
 
 pytestmark = pytest.mark.long
 

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,19 +12,19 @@ import httpx
 import pytest
 
 from pretexeval.config.schedule import label_period
-from tests.flows.deployed import ENDS, Deployed, Row
+from tests.flows.deployed import ENDS, Deployed
 from tests.support.command import REPOSITORY, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, EndpointReply, build_reply, serve_endpoint
 from tests.support.fault_models import wait_until
 from tests.support.installation import (
     EMIT_SCORE_CHANGES,
-    MAKE_BLOCK,
     Installation,
     run_python,
     start_installation,
     write_falling_score,
 )
+from tests.support.prefect_server import Row
 from warehouse.query import read_rows
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
@@ -89,15 +87,10 @@ def server(root: Path, running: Installation) -> Server:
 
 
 @pytest.fixture(scope="module")
-def hook(running: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+def hook(running: Installation) -> Iterator[Endpoint]:
     """Return a web hook that gets the notifications of all runs."""
     with serve_endpoint(lambda _, __: EndpointReply(body={})) as receiver:
-        block = run_python(running, MAKE_BLOCK, receiver.base_url).strip()
-        written = (REPOSITORY / "commands" / "deploy" / "notifications.yaml").read_text()
-        file = tmp_path_factory.mktemp("notifications") / "notifications.yaml"
-        file.write_text(written.replace("BLOCK\n", f"{block}\n"))
-        create = ["automation", "create", "--from-file", str(file)]
-        subprocess.run([sys.executable, "-m", "prefect", *create], env=running.environment, check=True)
+        running.notify(receiver.base_url)
         yield receiver
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.flows.deployed import Deployed, Row
+from tests.flows.deployed import Deployed
 from tests.support.command import REPOSITORY, Table, read_bytes, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import Endpoint, serve_endpoint
@@ -28,6 +28,7 @@ from tests.support.fault_models import (
     wait_until,
 )
 from tests.support.installation import start_installation
+from tests.support.prefect_server import Row
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 

@@ -97,6 +97,16 @@ class Installation:
         psutil.wait_procs(processes, timeout=60)
         wait_until(lambda: all(map(self.is_ready, names)), f"{' and '.join(names)} are ready again")
 
+    def notify(self, address: str) -> None:
+        """Create the notifications of docs/operations.md, which go to the web hook at this address."""
+        block = run_python(self, MAKE_BLOCK, address).strip()
+        written = (REPOSITORY / "commands" / "deploy" / "notifications.yaml").read_text()
+        file = self.root.parent / "notifications.yaml"
+        file.write_text(written.replace("BLOCK\n", f"{block}\n"))
+        create = [sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(file)]
+        environment = build_environment(self.environment)
+        subprocess.run(create, env=environment, capture_output=True, check=True)
+
     def take_database_away(self, seconds: float, number: int = signal.SIGINT) -> None:
         """End the database by this signal, and start it again after so many seconds."""
         self.database.end(number)

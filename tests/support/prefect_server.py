@@ -5,13 +5,16 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 
+from commands.preflight.services import authorize
 from tests.support.command import build_environment
 from tests.support.processes import find_free_port, wait_until_served
 from tests.support.session_process import start_for_session
 
+Row = dict[str, Any]
 # Prefect marks a server in this way that it starts for one process. Such a server runs none of the services
 # that look for scheduled, late, or lost runs all the time and take half of its processor time.
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
@@ -58,3 +61,38 @@ def open_client(environment: Mapping[str, str]) -> httpx.Client:
     """Return a client of the server that these variables name."""
     address = environment["PREFECT_API_URL"]
     return httpx.Client(base_url=address, timeout=120, trust_env=False, transport=_PatientTransport())
+
+
+class PrefectApi:
+    """A client of the server that these variables name, for what Prefect's own client has no method for."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.client = open_client(environment)
+        if password := authorize(environment):
+            self.client.headers["Authorization"] = password
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
+        answer = self.client.request(method, path, json=body).raise_for_status()
+        return answer.json() if answer.content else None
+
+    def get(self, path: str) -> Row:
+        row: Row = self.ask("GET", path)
+        return row
+
+    def post(self, path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
+        return self.ask("POST", path, body)
+
+    def list_all(self, kind: str) -> list[Row]:
+        rows: list[Row] = self.post(f"/{kind}/filter")
+        return rows
+
+    def create_flow(self, name: str) -> str:
+        """Return the id of the flow with this name."""
+        return str(self.post("/flows/", name=name)["id"])
+
+    def start_run(self, deployment_id: str, **body: object) -> Row:
+        row: Row = self.post(f"/deployments/{deployment_id}/create_flow_run", **body)
+        return row
+
+    def set_state(self, run_id: str, state: Mapping[str, object], *, force: bool = False) -> None:
+        self.post(f"/flow_runs/{run_id}/set_state", state=dict(state), force=force)

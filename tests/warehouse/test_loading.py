@@ -1,6 +1,5 @@
 """What is loaded: complete editions and evaluations as their records list them, and why others are not."""
 
-import re
 from datetime import datetime
 
 import pytest
@@ -11,7 +10,7 @@ from tests.support.data_folder import DataFolder, expert, fail_response
 from tests.support.question_folder import QuestionFolder, always_right, fill_points
 from tests.support.stage_rows import Row, change_record, describe_file, digest, response_row
 from tests.warehouse.conftest import EDITION, REASON, fail_three
-from warehouse.publishing import PartsLeftOut, build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
 RUN = f"predictions/{EDITION}/expert/run.json"
@@ -99,29 +98,6 @@ def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
     change_record(folder / "run.json", files=longer)
     with pytest.raises(InputError, match="64 rows where 65 are listed"):
         build_warehouse(data.root)
-
-
-@pytest.mark.long
-def test_a_damaged_record_or_part_of_the_answers_is_set_aside_and_named(
-    data: DataFolder, caplog: pytest.LogCaptureFixture
-) -> None:
-    record = data.root / RUN
-    record.write_text('{"checksum": "0", "n": 1}')
-    for _ in range(2):
-        with pytest.raises(
-            PartsLeftOut, match=r"run\.json was damaged or edited, and is now run\.json\.damaged"
-        ):
-            build_warehouse(data.root)
-    damaged = r"expert/run\.json is damaged .* renamed to run\.json\.damaged; .*pretexeval run"
-    assert re.search(damaged, caplog.text)
-    assert not record.exists()
-    assert count(data, "runs", "answers", "responses") == [0, 0, 64]
-    (part,) = (data.root / "responses" / "expert").glob("*.parquet")
-    part.write_bytes(part.read_bytes()[:-100])
-    record.with_name("run.json.damaged").unlink()
-    build_warehouse(data.root)
-    assert f"{part} is damaged (64 answers)" in caplog.text
-    assert count(data, "responses") == [0]
 
 
 def test_a_failure_before_any_score_is_listed(data: DataFolder) -> None:

@@ -4,13 +4,11 @@ Restarts of single services under load: tests/flows/test_faults.py.
 """
 
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from configparser import RawConfigParser
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psutil
@@ -24,54 +22,17 @@ from commands.deploy.local import (
     provide_client_settings,
 )
 from commands.prefect_server import SETTINGS
-from commands.preflight.services import authorize
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import CLIENT_SETTINGS, LOGS_FOLDER, PREFECT_FOLDER
-from tests.support.command import REPOSITORY, Outcome, build_environment, run_command, write_config
+from tests.support.command import REPOSITORY, Outcome, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.endpoint import EndpointReply, serve_endpoint
 from tests.support.fault_models import wait_until
-from tests.support.installation import MAKE_BLOCK, Installation, run_python, start_installation
-from tests.support.prefect_server import open_client
+from tests.support.installation import Installation, start_installation
+from tests.support.prefect_server import PrefectApi, Row
 
-Row = dict[str, Any]
 # A password with all that a shell could take apart.
 WORD = "me:a b'c\"$d#e=f"
-
-
-class PrefectApi:
-    """A client of the server that these variables name, for what Prefect's own client has no method for."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self.client = open_client(environment)
-        if password := authorize(environment):
-            self.client.headers["Authorization"] = password
-
-    def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
-        answer = self.client.request(method, path, json=body).raise_for_status()
-        return answer.json() if answer.content else None
-
-    def get(self, path: str) -> Row:
-        row: Row = self.ask("GET", path)
-        return row
-
-    def post(self, path: str, **body: object) -> Any:  # noqa: ANN401 - JSON
-        return self.ask("POST", path, body)
-
-    def list_all(self, kind: str) -> list[Row]:
-        rows: list[Row] = self.post(f"/{kind}/filter")
-        return rows
-
-    def create_flow(self, name: str) -> str:
-        """Return the id of the flow with this name."""
-        return str(self.post("/flows/", name=name)["id"])
-
-    def start_run(self, deployment_id: str, **body: object) -> Row:
-        row: Row = self.post(f"/deployments/{deployment_id}/create_flow_run", **body)
-        return row
-
-    def set_state(self, run_id: str, state: Mapping[str, object], *, force: bool = False) -> None:
-        self.post(f"/flow_runs/{run_id}/set_state", state=dict(state), force=force)
 
 
 def test_the_password_is_private_and_kept_until_the_file_is_lost(
@@ -237,7 +198,7 @@ def run_deployment(api: PrefectApi, deployment: str, name: str, states: list[Row
 @pytest.mark.long
 @NEEDS_POSTGRES
 def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
-    installation: Installation, api: PrefectApi, tmp_path: Path
+    installation: Installation, api: PrefectApi
 ) -> None:
     """The notifications are created with the commands of docs/operations.md."""
     expected = [
@@ -245,14 +206,7 @@ def test_a_failed_run_sends_one_message_and_the_next_good_one_another(
     ]
     expected.append("last: Failed")
     with serve_endpoint(lambda *_: EndpointReply(body={})) as hook:
-        block = run_python(installation, MAKE_BLOCK, hook.base_url).strip()
-        file = tmp_path / "notifications.yaml"
-        written = (REPOSITORY / "commands" / "deploy" / "notifications.yaml").read_text()
-        file.write_text(written.replace("BLOCK\n", f"{block}\n"))
-        create = [sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(file)]
-        subprocess.run(
-            create, env=build_environment(installation.environment), capture_output=True, check=True
-        )
+        installation.notify(hook.base_url)
         deployments = {name: create_deployment(api, "regenerate", name) for name in SEQUENCES}
         child, n_notes = create_deployment(api, "evaluate-model", "child"), 0
         for name, outcomes in SEQUENCES.items():

@@ -366,11 +366,6 @@ def test_forbidden_and_same_tails_are_not_given_and_wrong_ones_stay() -> None:
         assert not {"tail 0", "tail 1"} <= options
 
 
-def test_a_head_without_enough_tails_gets_fewer() -> None:
-    takers = [make_taker(i, n_tails=3) for i in range(9)]
-    assert {len(tails) for tails in share_tails(takers, NO_SAME, "1").values()} == {2}
-
-
 def test_asserted_tails_are_preferred_and_keep_the_balance() -> None:
     takers = [make_taker(i, asserted=frozenset({f"tail {(i + 3) % 7}"})) for i in range(35)]
     given = share_tails(takers, NO_SAME, "1")

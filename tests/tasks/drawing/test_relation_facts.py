@@ -11,14 +11,12 @@ import pytest
 
 from pretexeval.config.file import Config
 from pretexeval.config.tables import EvidenceKind
-from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.untested import leave_untested
 from pretexeval.primitives.mixing import combine, hash_column
 from prototypes.pool import load_pool
 from schemas.choices import Negatives
 from tasks.drawing.doubts import MIN_SLOPE, Doubts, SimilarHeads, fit_doubts
 from tasks.drawing.evidence import EDGES, NEPER, UNIT, Evidence
-from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeatures
 from tasks.drawing.pieces import Piece, TripletSampling, choose_heads
 from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import PAIR, RelationFacts, SameNames, collect_facts
@@ -221,36 +219,10 @@ def test_names_are_the_same_through_shared_keys() -> None:
 NAMES = pl.read_csv(Path(__file__).with_name("general_names.tsv"), separator="\t")
 
 
-def list_parts(name: str) -> tuple[set[str], set[str], set[str]]:
-    """Return the n-grams, the beginnings and the endings of the words of a name."""
-    words = fold_name(name).split(" ")
-    padded = [f" {word} " for word in words]
-    grams = {word[i : i + n] for word in padded for n in GRAM_LENGTHS for i in range(len(word) - n + 1)}
-    beginnings = {word[:n] for word in words for n in AFFIX_LENGTHS if len(word) >= n}
-    endings = {word[-n:] for word in words for n in AFFIX_LENGTHS if len(word) >= n}
-    return grams, beginnings, endings
-
-
-def test_names_share_the_parts_that_both_have() -> None:
-    odd = ("+++", "Déjà-vu syndromes", "Not otherwise specified pains", "TLymphocytes of the", "x")
-    names = sorted({*odd, *NAMES["name"], *NAMES["other"]})
-    features = NameFeatures(pl.Series(names))
-    parts = [list_parts(name) for name in names]
-    for kind, matrix in enumerate((features.grams, features.beginnings, features.endings)):
-        shared = [[len(one[kind] & other[kind]) for other in parts] for one in parts]
-        assert (matrix @ matrix.T).toarray().tolist() == shared
-
-
 def test_a_name_generalises_those_that_have_all_its_words() -> None:
     for *pair, is_general in NAMES.iter_rows():
         general, _ = RelatedNames(pl.Series(pair)).list_general(np.array([1]), np.array([0]))
         assert (pair, len(general) > 0) == (pair, is_general)
-
-
-def test_pairs_are_positions_in_both_lists() -> None:
-    names = pl.Series(["Carcinoma", "Gout", "Lung", "Lung Carcinoma", "gout"])
-    pairs = RelatedNames(names).list_general(np.array([3, 1, 2]), np.array([0, 2, 4]))
-    assert set(zip(*(each.tolist() for each in pairs), strict=True)) == {(0, 0), (0, 1), (1, 2), (2, 1)}
 
 
 # Ten of twelve heads have pain, which is too general to be asked; "gout" has two further tails.

@@ -17,7 +17,7 @@ from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from schemas.choices import Negatives
-from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
+from schemas.stages import N_DEMONSTRATIONS
 from tasks.drawing.pieces import Piece, TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.drawing.series import SeriesTurn
@@ -97,22 +97,6 @@ def test_positives_are_true_and_negatives_false_in_any_order_of_rows(
     assert list_left_out(base, given, frame) == list_left_out(shuffled, given, frame)
 
 
-@EVERY_POLICY
-def test_every_head_has_a_positive_and_a_negative_row_unless_no_negative_is_possible(
-    policy: Negatives,
-) -> None:
-    of_all = {"all": [f"tail {i}" for i in range(5)], "tail 0": [f"tail {i}" for i in range(1, 5)]}
-    rows = as_facts(make_facts(20, 5) | of_all)
-    frame = draw(rows, sampling(policy))
-    assert frame.columns == TRIPLETS.names
-    assert list_left_out(rows, sampling(policy), frame) == ["all", "tail 0"]
-    assert frame["triplet_id"].n_unique() == frame.height == 40
-    pairs = frame.group_by("pair_id").agg(pl.col("head", "split").n_unique(), pl.col("is_positive").sort())
-    assert pairs.height == frame["head"].n_unique() == 20
-    assert pairs.select("head", "split").unique().rows() == [(1, 1)]
-    assert pairs["is_positive"].to_list() == [[False, True]] * 20
-
-
 def test_ids_are_hashes_of_the_content_of_the_triplet() -> None:
     rows = [{"head": f"h{i}", "tail": f"t{i}", "head_id": f"H{i}", "tail_id": f"T{i}"} for i in range(12)]
     frames = {"nothing": draw(as_rows(rows), sampling("uniform"))}
@@ -149,18 +133,6 @@ def test_demonstrations_are_never_tested_and_do_not_change_with_seed_and_cap(pol
         assert list_left_out(facts, sampling(policy, seed, cap), frame) == []
     assert set(draws[1, None]["triplet_id"]) != set(draws[2, None]["triplet_id"])
     assert set(draws[1, 12]["head"]) != set(draws[2, 12]["head"])
-
-
-def test_uniform_keeps_heads_that_balanced_must_leave_out() -> None:
-    facts = {f"h{i}": ["common"] for i in range(20)} | {f"rare {i}": ["a"] for i in range(3)}
-    rows = as_facts(facts)
-    uniform, balanced = (draw(rows, sampling(policy)) for policy in ("uniform", "balanced"))
-    assert set(uniform["head"]) == set(facts)
-    assert list_left_out(rows, sampling("uniform"), uniform) == []
-    left_out = list_left_out(rows, sampling("balanced"), balanced)
-    assert set(left_out) | set(balanced["head"]) == set(facts)
-    assert len(left_out) >= 23 - N_DEMONSTRATIONS - 6
-    assert left_out == sorted(left_out)
 
 
 def test_relation_without_a_pair_is_an_error() -> None:

@@ -190,12 +190,6 @@ def test_origin_fills_the_template_of_the_base_in_place_of_the_prototype(tmp_pat
     assert rows.select(constant).unique().rows() == [("origin", "none", "as_is")]
 
 
-def test_samples_of_methods_follow_each_other_and_have_distinct_ids(tmp_path: Path) -> None:
-    samples = build_frames(make_edition(tmp_path, BASE, methods=("direct", "prototype")), "r")["samples"]
-    assert samples["method"].to_list() == ["direct"] * 80 + ["prototype"] * 640
-    assert samples["sample_id"].n_unique() == 720
-
-
 def test_missing_wordings_are_an_error(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
     cells = edition.pool.relations["r"].cells

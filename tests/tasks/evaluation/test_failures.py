@@ -86,28 +86,6 @@ def answer_but(share: float, otherwise: Reply) -> Reply:
     return reply
 
 
-@pytest.mark.long
-def test_endpoint_that_refuses_everything_gets_32_prompts_and_a_probe_and_has_no_score(bench: Bench) -> None:
-    statuses = {"bad": 400, "unprocessable": 422, "unpaid": 402, "forbidden": 403}
-    refusals = {name: refuse(status=status) for name, status in statuses.items()}
-    bench.reply = lambda body, n: refusals.get(body["model"], answer_by_checksum)(body, n)
-    reasons = bench.evaluate(*statuses, "good")
-    assert reasons.pop("good") == ""
-    for name, status in statuses.items():
-        said = f"model '{name}': the endpoint refused every one of 32 prompts (HTTP {status}: "
-        assert reasons[name].startswith(said)
-        assert WORDS in reasons[name]
-        prompts = [body["prompt"] for _, _, body in bench.endpoint.requests if body["model"] == name]
-        assert (name, len(set(prompts)), prompts[-1]) == (name, 33, "Hello")
-    page = bench.write_pages()
-    assert [row[1] for row in page.table_with("#", "Model", "Mastery")[1:]] == ["good"]
-    assert "bad is not evaluated: " + reasons["bad"].removeprefix("model 'bad': ") in page.text
-    assert "good masters" in page.text
-    assert "bad masters" not in page.text
-    index = parse((bench.root / "report" / "index.html").read_text(encoding="utf-8")).tables[1]
-    assert index[1][index[0].index("Not evaluated")] == "4"
-
-
 def test_endpoint_that_begins_to_refuse_everything_is_noticed(bench: Bench) -> None:
     # With several requests at a time, an answer may arrive between refusals, which are then counted anew.
     bench.reply, bench.concurrency = refuse(first=40), 1
@@ -116,28 +94,6 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(bench: Bench) -> N
     assert len(bench.endpoint.requests) == 40 + 32 + 1
     assert len(bench.plan().store.read_settled_keys()) == 40
     assert len(list((bench.root / "failures").rglob("m.json"))) == 1
-
-
-@pytest.mark.long
-def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
-    replies = {f"m{status}": answer_but(0.005, refuse(WORDS, status)) for status in (400, 403)}
-    bench.reply = lambda body, number: replies[body["model"]](body, number)
-    assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
-    page = bench.write_pages()
-    rows = read_rows(bench.root, "from leaderboard")
-    assert {row["model"] for row in rows} == set(replies)
-    for row in rows:
-        assert (row["n_errors"], row["n_samples"]) == (1, N_SAMPLES - 1)
-        answered = read_rows(
-            bench.root, f"from prediction_details where model = '{row['model']}' and response is not null"
-        )
-        assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
-        assert row["no_answer_rate"] == 0
-    head, *lines = page.table_with("Model", "No answer", "Failed")
-    assert [line[head.index("Failed")] for line in lines] == ["0.7\u00a0%"] * 2
-    # That a prompt is refused again is no reason to fail.
-    assert bench.evaluate(*replies) == dict.fromkeys(replies, "")
-    assert [body["model"] for _, _, body in bench.endpoint.requests] == list(replies)
 
 
 def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: Bench) -> None:
@@ -193,28 +149,3 @@ def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> No
     assert too_long in reason
     assert bench.evaluate("m")["m"] == reason
     assert bench.endpoint.requests == []
-
-
-@pytest.mark.long
-def test_key_that_is_refused_in_the_middle_keeps_the_answers_and_only_the_rest_is_asked(bench: Bench) -> None:
-    bench.reply = refuse("key expired", 401, first=100)
-    reason = bench.evaluate("m")["m"]
-    assert "key expired" in reason
-    n_kept = bench.plan().store.read().height
-    assert 32 <= n_kept <= 100
-    gone = {"name": "gone", "model": str(bench.root / "nothing")}
-    config = Config.model_validate({"storage": {"root": bench.root}, "models": [gone]})
-    reasons = {"m": reason, "gone": evaluate(config, bench.edition_id, "gone")}
-    rows = bench.query("select model, model_id is null as has_no_id, reason from not_evaluated")
-    # A model whose folder is missing has no id, and is listed too.
-    assert {row["model"]: row["reason"] for row in rows} == reasons
-    assert [row["model"] for row in rows if row["has_no_id"]] == ["gone"]
-    assert read_rows(bench.root, "from leaderboard") == []
-    bench.reply = answer_by_checksum
-    assert bench.evaluate("m") == {"m": ""}
-    assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
-    assert [path.stem for path in (bench.root / "failures").rglob("*.json")] == ["gone"]
-    assert bench.query("select n_samples, n_errors from leaderboard") == [
-        {"n_samples": N_SAMPLES, "n_errors": 0}
-    ]
-    assert read_rows(bench.root, "select model from not_evaluated") == [{"model": "gone"}]

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
-from schemas.columns import Column, Stage
-from schemas.expectations import RULES, breaks_rules, count_unexpected, describe_structure, list_rules
+from schemas.expectations import RULES, breaks_rules, count_unexpected, list_rules
 from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS
 from tasks.quality.validation import StageInvalid, require_valid, validate_parts, validate_stage
 from tests.support.good_frames import make_frame
@@ -172,14 +170,3 @@ def test_only_the_rule_about_null_values_reports_a_null_value() -> None:
     rules = list_rules(STATEMENTS)
     counts = zip(rules, count_unexpected(rules, frame), strict=True)
     assert [(rule.name, rule.columns, n) for rule, n in counts if n] == [("is_not_null", ("statement",), 32)]
-
-
-def test_structure_compares_found_and_declared_columns() -> None:
-    columns = (Column("a", pa.string(), "text"), Column("b", pa.int16(), "number"))
-    stage = Stage("pair", "two values", ("a",), columns)
-    found = pl.DataFrame({"b": [1], "c": ["x"], "a": ["y"]}, schema_overrides={"b": pl.Int64})
-    assert describe_structure(stage, found).rows() == [
-        ("b", "a", "Int64", "Int16"),
-        ("c", "b", "String", None),
-        ("a", "nothing", "String", "String"),
-    ]
