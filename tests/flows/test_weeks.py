@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -32,26 +30,18 @@ FULL_IN = 15
 NOT_GROWING = ("editions", "predictions", "report", "checks", "diversity", "guesses", "warehouse.duckdb")
 
 
-@dataclass
-class Lived:
-    """Weeks that were lived, and what was counted at the endpoint when they ended."""
-
-    weeks: LivedWeeks
-    asked: list[tuple[float, str, str]]
-
-
 @pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LivedWeeks]:
     folder = tmp_path_factory.mktemp("lived")
     with serve_models() as endpoint:
         weeks = LivedWeeks(TEN_WEEKS, folder, start_history(folder / "data"), endpoint, MODELS)
         weeks.live()
-        yield Lived(weeks, list_asked(endpoint))
+        yield weeks
 
 
-def test_scores_of_each_week_are_those_of_the_models_rules(lived: Lived) -> None:
+def test_scores_of_each_week_are_those_of_the_models_rules(lived: LivedWeeks) -> None:
     rules, has_changed = Rules(), dict[tuple[str, str], bool]()
-    for week in lived.weeks.weeks:
+    for week in lived.weeks:
         assert set(week.accuracy) == {
             name for name in MODELS if name != "newcomer" or week.number >= TEN_WEEKS.added_in
         }
@@ -64,40 +54,43 @@ def test_scores_of_each_week_are_those_of_the_models_rules(lived: Lived) -> None
             assert accuracy == pytest.approx(sum(is_right) / len(is_right)), (week.number, model)
 
 
-def test_every_prompt_was_asked_once_and_every_anchor_once_a_week(lived: Lived) -> None:
-    root = lived.weeks.root
-    anchors = read_anchors(root)
-    counts = Counter((model, prompt) for _, model, prompt in lived.asked)
-    n_periods, tested = count_periods(lived.weeks), dict[str, set[str]]()
-    for week in lived.weeks.weeks:
+def test_every_prompt_was_asked_once_and_every_anchor_once_a_week(lived: LivedWeeks) -> None:
+    texts = "select text from samples inner join editions using (edition_id) where is_anchors"
+    anchors = {row["text"] for row in read_rows(lived.root, texts)}
+    counts = Counter((model, prompt) for _, model, prompt in list_asked(lived.endpoint))
+    # A backfill asks no anchors.
+    on_time = [week for week in lived.weeks if week.number not in lived.calendar.missed]
+    tested = dict[str, set[str]]()
+    for week in lived.weeks:
         for model in week.accuracy:
             tested.setdefault(model, set()).update(week.texts)
     for (model, prompt), n in counts.items():
         # A text may be an anchor and in an edition, too.
-        text = find_statement(prompt)
-        assert n == n_periods[model] * (text in anchors) + (text in tested[model]), (model, text)
-    answers = pl.concat(pl.read_parquet(path) for path in root.glob("responses/*/part-*.parquet"))
+        text = STATEMENT.findall(prompt)[-1]
+        n_periods = sum(model in week.accuracy for week in on_time)
+        assert n == n_periods * (text in anchors) + (text in tested[model]), (model, text)
+    answers = pl.concat(pl.read_parquet(path) for path in lived.root.glob("responses/*/part-*.parquet"))
     assert answers.height == counts.total()
     assert answers["prompt_key"].is_unique().all()
 
 
-def test_the_newest_editions_are_kept_and_the_root_stops_growing(lived: Lived) -> None:
-    root, last = lived.weeks.root, lived.weeks.weeks[-1]
+def test_the_newest_editions_are_kept_and_the_root_stops_growing(lived: LivedWeeks) -> None:
+    root, last = lived.root, lived.weeks[-1]
     kept = sorted(path.name for path in (root / "editions").iterdir() if "anchors" not in path.name)
     assert [read_label(name) for name in kept] == KEPT
     for folder in ("predictions", "report"):
         assert sorted(path.name for path in (root / folder).iterdir() if path.is_dir()) == kept
     # The warehouse is sometimes written anew, and then has half the size: what counts is the largest so far.
     largest = {
-        name: max(week.n_bytes.get(name, 0) for week in lived.weeks.weeks if week.number <= FULL_IN)
+        name: max(week.n_bytes.get(name, 0) for week in lived.weeks if week.number <= FULL_IN)
         for name in NOT_GROWING
     }
     growth = {name: last.n_bytes[name] / largest[name] for name in NOT_GROWING}
     assert {name: ratio for name, ratio in growth.items() if ratio >= 1.5} == {}
 
 
-def test_the_index_lists_the_kept_weeks_and_the_trend_has_no_withdrawn_edition(lived: Lived) -> None:
-    page = parse((lived.weeks.root / "report" / "index.html").read_text(encoding="utf-8"))
+def test_the_index_lists_the_kept_weeks_and_the_trend_has_no_withdrawn_edition(lived: LivedWeeks) -> None:
+    page = parse((lived.root / "report" / "index.html").read_text(encoding="utf-8"))
     listed = [row[0] for row in page.tables[0][1:]]
     trend = dict.fromkeys(row[0].partition(":")[0] for row in page.table_with("Edition", "Model")[1:])
     assert sorted(read_label(name.partition("withdrawn")[0].strip()) for name in listed) == KEPT
@@ -106,28 +99,10 @@ def test_the_index_lists_the_kept_weeks_and_the_trend_has_no_withdrawn_edition(l
     ]
     scored = [label for label in KEPT if label != name_week(TEN_WEEKS.withdrawn)]
     assert list(trend) == scored
-    rows = read_rows(lived.weeks.root, "select distinct edition_id from leaderboard order by edition_id")
+    rows = read_rows(lived.root, "select distinct edition_id from leaderboard order by edition_id")
     assert [read_label(row["edition_id"]) for row in rows] == scored
-
-
-def count_periods(weeks: LivedWeeks) -> dict[str, int]:
-    """Return model -> in how many weeks its anchors were asked. A backfill asks none."""
-    on_time = [week for week in weeks.weeks if week.number not in weeks.calendar.missed]
-    return {name: sum(name in week.accuracy for week in on_time) for name in MODELS}
 
 
 def read_label(edition_id: str) -> str:
     """Return the label within the name of an edition."""
     return edition_id.partition("-")[2].rpartition("-")[0]
-
-
-def read_anchors(root: Path) -> set[str]:
-    """Return the texts of the anchors."""
-    rows = read_rows(root, "select text from samples inner join editions using (edition_id) where is_anchors")
-    return {row["text"] for row in rows}
-
-
-def find_statement(prompt: str) -> str:
-    """Return the statement that a prompt asks about, after those of its demonstrations."""
-    statements: list[str] = STATEMENT.findall(prompt)
-    return statements[-1]

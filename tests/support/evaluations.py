@@ -97,14 +97,13 @@ def evaluate(
     edition_id: str,
     name: str,
     setting: Setting | None = None,
-    period: str | None = None,
     load: LoadEngine = load_engine,
 ) -> str | None:
     """Evaluate a model as the flow evaluate-model does; return why that failed, or None."""
     store = Store(config.storage)
     try:
         with record_failure(store, config, edition_id, name, setting):
-            evaluation = plan_evaluation(config, edition_id, name, setting, period)
+            evaluation = plan_evaluation(config, edition_id, name, setting)
             with hold_evaluation(evaluation):
                 if not is_complete(evaluation):
                     finish(evaluation, ask_model(evaluation, load))

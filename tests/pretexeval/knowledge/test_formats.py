@@ -112,6 +112,7 @@ def test_cells_that_are_lists_and_several_columns_become_rows(tmp_path: Path) ->
     wide = {"layout": NAMED | {"tail": ["S1", "S2"], "tail_id": ["I1", "I2"]}}
     objects = [{"Disease": "gout", "Symptom": ["fever", " pain", ""]}, {"Disease": "flu", "Symptom": "cough"}]
     one, two = [("gout", "fever"), ("gout", "pain")], [("flu", "cough"), ("gout", "fever"), ("gout", "pain")]
+    both = [("flu", "fever"), ("gout", "pain")]
     lists: dict[str, Any] = {"head": "gout", "relation": "r", "tail": ["fever", "pain"], "tail_id": [1, 2]}
     cases: list[tuple[str, bytes, dict[str, Any], list[tuple[str, str]]]] = [
         ("t.csv", b"Disease,Symptom\ngout,fever^ pain^^\n", {"layout": NAMED | {"split": "^"}}, one),
@@ -139,6 +140,21 @@ def test_cells_that_are_lists_and_several_columns_become_rows(tmp_path: Path) ->
         ("t.jsonl", json.dumps(lists).encode(), {}, one),
         ("t.json", b'{"gout": {"r": ["fever", "pain"], "s": []}}', {}, one),
         ("t.json", b'{"flu": ["cough"], "gout": ["fever", "pain"]}', {"layout": {"relation": "r"}}, two),
+        # Columns of JSON, also by the numbers of rows, and a table of Markdown.
+        ("t.json", b'{"head": ["gout", "flu"], "relation": ["r", "r"], "tail": ["pain", "fever"]}', {}, both),
+        (
+            "t.json",
+            b'{"Head": {"0": "gout", "1": "flu"}, "relation": {"0": "r", "1": "r"}, '
+            b'"tail": {"0": "pain", "1": "fever"}}',
+            {},
+            both,
+        ),
+        (
+            "t.txt",
+            b"| head | relation | tail |\n|---|:---:|----:|\n| gout | r | pain |\n| flu | r | fever |\n",
+            {},
+            both,
+        ),
     ]
     for name, content, settings, facts in cases:
         (tmp_path / name).write_bytes(content)
@@ -271,25 +287,6 @@ def test_the_next_step_is_named(tmp_path: Path) -> None:
     said = read_error(folder, layout={"relation": "r"})
     assert "from (select *, unnest(symptoms, max_depth := 2) from read_parquet($path))" in said
     assert said.endswith("if path is a folder, write $path || '/*.parquet'")
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("t.json", '{"head": ["gout", "flu"], "relation": ["r", "r"], "tail": ["pain", "fever"]}'),
-        (
-            "t.json",
-            '{"Head": {"0": "gout", "1": "flu"}, "relation": {"0": "r", "1": "r"}, '
-            '"tail": {"0": "pain", "1": "fever"}}',
-        ),
-        (
-            "t.txt",
-            "| head | relation | tail |\n|---|:---:|----:|\n| gout | r | pain |\n| flu | r | fever |\n",
-        ),
-    ],
-)
-def test_columns_of_json_and_a_table_of_markdown_are_read(tmp_path: Path, name: str, text: str) -> None:
-    assert sorted(list_tested(read_own(write(tmp_path / name, text)))) == [("flu", "fever"), ("gout", "pain")]
 
 
 def test_the_query_of_a_message_reads_lists_of_objects(tmp_path: Path) -> None:

@@ -54,18 +54,6 @@ def test_sent_objects_are_listed_and_fetched(bucket: Bucket, tmp_path: Path) -> 
     assert bucket.read("a/small") is None
 
 
-def test_missing_or_different_objects_leave_files_as_they_are(bucket: Bucket, tmp_path: Path) -> None:
-    assert bucket.read("nothing") is None
-    assert bucket.list_objects("nothing") == {}
-    assert not bucket.fetch("nothing", tmp_path / "file")
-    bucket.remove("nothing")
-    assert not list(tmp_path.iterdir())
-    (tmp_path / "file").write_bytes(b"old")
-    bucket.send("object", b"new")
-    assert not bucket.fetch("object", tmp_path / "file", "0" * 64)
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
-
-
 def test_missing_bucket_and_unreachable_server_are_errors_without_keys(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -49,10 +50,6 @@ def read_as_unfinished(evaluation: Evaluation) -> Evaluation:
 
 def forbid(_: EngineConfig) -> Engine:
     raise AssertionError("an engine was loaded")
-
-
-def fail(path: str, source: Path) -> None:
-    raise InputError("the storage is unreachable")
 
 
 @pytest.fixture(scope="session")
@@ -284,7 +281,7 @@ def test_an_evaluation_is_skipped_while_its_files_are_replaced(
     finish(changed, ask_model(changed, forbid))
     store = Store(changed.storage)
     assert bucket.read(f"{changed.folder}/run.json") is not None
-    monkeypatch.setattr(store.bucket, "send", fail)
+    monkeypatch.setattr(store.bucket, "send", Mock(side_effect=InputError("the storage is unreachable")))
     with pytest.raises(InputError, match="unreachable"):
         store.push_evaluation_files(changed.folder)
     assert bucket.read(f"{changed.folder}/run.json") is None

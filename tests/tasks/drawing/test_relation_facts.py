@@ -1,6 +1,7 @@
 """The facts of a relation: what excludes a negative or makes it doubtful, and how common its names are."""
 
 from dataclasses import replace
+from functools import partial
 from math import log
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ import pytest
 
 from pretexeval.config.file import Config
 from pretexeval.config.tables import EvidenceKind
+from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.untested import leave_untested
 from pretexeval.primitives.mixing import combine, hash_column
 from prototypes.pool import load_pool
 from schemas.choices import Negatives
 from tasks.drawing.doubts import MIN_SLOPE, Doubts, SimilarHeads, fit_doubts
 from tasks.drawing.evidence import EDGES, NEPER, UNIT, Evidence
+from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeatures
 from tasks.drawing.pieces import Piece, TripletSampling, choose_heads
 from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import PAIR, RelationFacts, SameNames, collect_facts
@@ -48,27 +51,27 @@ def sum_up(facts: RelationFacts, head: str, tail: str, omitted: str | None = Non
     return int(judged.sum_up_pairs(*pair, None if omitted is None else np.array(columns[1:]))[0])
 
 
-def test_evidence_is_the_share_of_the_heads_with_a_tail_of_the_head() -> None:
-    """9 of 12 heads, and none of three imagined ones."""
-    expected = -NEPER * log(1 - 9 / 15)
-    assert sum_up(index_facts(as_facts(PAIRED)), "b0", "y") == pytest.approx(expected, abs=1)
-    assert sum_up(index_facts(as_facts(PAIRED)), "c0", "y") == 0
+RENAL = {f"renal {i}": ["cyst"] for i in range(9)} | {"renal x": ["pain"]}
 
 
-def test_a_fact_is_judged_as_if_it_were_not_listed() -> None:
-    """Without the head itself, 8 of 11 heads with "x" have "y"; without "x", nothing speaks for it."""
-    facts = index_facts(as_facts(PAIRED))
-    expected = -NEPER * log(1 - 8 / 14)
-    assert sum_up(facts, "a0", "y", omitted="y") == pytest.approx(expected, abs=1)
-    assert sum_up(facts, "b0", "y", omitted="x") == 0
-
-
-def test_words_of_the_head_and_specialisations_are_evidence() -> None:
-    facts = index_facts(as_facts({f"renal {i}": ["cyst"] for i in range(9)} | {"renal x": ["pain"]}))
-    assert sum_up(facts, "renal x", "cyst") == pytest.approx(-NEPER * log(1 - 9 / 13), abs=1)
-    general = index_facts(as_facts({"h": ["pain"], "i": ["acute pain"]}))
-    # Nobody has both, and half of three imagined heads: 1.5 of 4.
-    assert sum_up(general, "h", "acute pain") == pytest.approx(-NEPER * log(1 - 1.5 / 4), abs=1)
+@pytest.mark.parametrize(
+    ("facts", "head", "tail", "omitted", "share"),
+    [
+        (PAIRED, "b0", "y", None, 9 / 15),
+        (PAIRED, "c0", "y", None, 0),
+        # A fact is judged as if it were not listed.
+        (PAIRED, "a0", "y", "y", 8 / 14),
+        (PAIRED, "b0", "y", "x", 0),
+        # Words of the head and specialisations are evidence, too. Half of the imagined heads have both tails.
+        (RENAL, "renal x", "cyst", None, 9 / 13),
+        ({"h": ["pain"], "i": ["acute pain"]}, "h", "acute pain", None, 1.5 / 4),
+    ],
+)
+def test_evidence_is_the_share_of_the_heads_with_a_tail_of_the_head_and_of_three_imagined_ones(
+    facts: dict[str, list[str]], head: str, tail: str, omitted: str | None, share: float
+) -> None:
+    found = sum_up(index_facts(as_facts(facts)), head, tail, omitted)
+    assert found == pytest.approx(-NEPER * log(1 - share), abs=1 if share else 0)
 
 
 def test_chances_rise_with_the_sum_and_do_not_depend_on_the_order_of_rows() -> None:
@@ -163,12 +166,6 @@ def test_few_hidden_facts_of_medlama_become_false_twins() -> None:
             assert general.isdisjoint(choose_heads(facts, TripletSampling(1)).evidence.tails)
 
 
-def find(facts: RelationFacts, head: str) -> tuple[list[str], list[str]]:
-    """Return the tails that may be the head's positive, and those that may not be its negative."""
-    tested = facts.list_tested(pl.DataFrame({"head": [head]}))["tail"]
-    return sorted(tested), sorted(find_excluded(facts)[head])
-
-
 # Facts, with an id after a slash, and "!" where a fact is only also true; a head; the tails that may be its
 # positive; and those that may not be its negative.
 OF_SPELLINGS = "Angina>chest pain, angina.>Dyspnea, Gout>Chest-Pain, Gout>Itch"
@@ -201,8 +198,8 @@ def test_truth_is_tested_on_folded_names_and_ids() -> None:
     for text, head, tested, excluded in SAME:
         for order in (1, -1):
             facts = index_facts(as_rows(read_facts(text)[::order]))
-            found = [", ".join(names) for names in find(facts, head)]
-            assert (text, head, found) == (text, head, [tested, excluded])
+            found = facts.list_tested(pl.DataFrame({"head": [head]}))["tail"], find_excluded(facts)[head]
+            assert [", ".join(sorted(names)) for names in found] == [tested, excluded], (text, head)
 
 
 def test_names_are_the_same_through_shared_keys() -> None:
@@ -217,6 +214,26 @@ def test_names_are_the_same_through_shared_keys() -> None:
 
 # A name, another one, and whether that one has all words of the first.
 NAMES = pl.read_csv(Path(__file__).with_name("general_names.tsv"), separator="\t")
+
+
+def list_parts(name: str) -> tuple[set[str], set[str], set[str]]:
+    """Return the n-grams, the beginnings and the endings of the words of a name."""
+    words = fold_name(name).split(" ")
+    padded = [f" {word} " for word in words]
+    grams = {word[i : i + n] for word in padded for n in GRAM_LENGTHS for i in range(len(word) - n + 1)}
+    beginnings = {word[:n] for word in words for n in AFFIX_LENGTHS if len(word) >= n}
+    endings = {word[-n:] for word in words for n in AFFIX_LENGTHS if len(word) >= n}
+    return grams, beginnings, endings
+
+
+def test_names_share_the_parts_that_both_have() -> None:
+    odd = ("+++", "Déjà-vu syndromes", "Not otherwise specified pains", "TLymphocytes of the", "x")
+    names = sorted({*odd, *NAMES["name"], *NAMES["other"]})
+    features = NameFeatures(pl.Series(names))
+    parts = [list_parts(name) for name in names]
+    for kind, matrix in enumerate((features.grams, features.beginnings, features.endings)):
+        shared = [[len(one[kind] & other[kind]) for other in parts] for one in parts]
+        assert (matrix @ matrix.T).toarray().tolist() == shared
 
 
 def test_a_name_generalises_those_that_have_all_its_words() -> None:
@@ -272,11 +289,6 @@ SMALL = (
 )
 
 
-def draw_negatives(facts: RelationFacts) -> pl.DataFrame:
-    triplets = build_triplets(Piece(facts.relation), lambda: facts, TripletSampling(1))
-    return triplets.filter(~pl.col("is_positive"), split="test")
-
-
 def test_the_most_similar_head_with_the_tail_is_found() -> None:
     facts = {
         "renal cyst": ["pain"],
@@ -323,7 +335,9 @@ def test_hidden_truths_come_early_in_the_order(n_rows: int | None, least: float)
         order = combine("hide", hash_column(listed["head"]), hash_column(listed["tail"]))
         hidden = listed.with_columns(order=order).sort("order").head(3 * listed.height // 10).select(PAIR)
         shown = facts.rows.filter(pl.col("head").is_in(heads.implode())).join(hidden, on=PAIR, how="anti")
-        negatives = draw_negatives(replace(facts, rows=shown)).sort("doubt")
+        shown_facts = partial(replace, facts, rows=shown)
+        triplets = build_triplets(Piece(relation), shown_facts, TripletSampling(1))
+        negatives = triplets.filter(~pl.col("is_positive"), split="test").sort("doubt")
         assert negatives["doubt"].null_count() == 0
         assert negatives["doubt"].n_unique() >= 100
         places = negatives.with_columns(rank=pl.col("doubt").rank() / negatives.height)

@@ -187,15 +187,12 @@ ASSERTED = {head: f"tail {(i * 7 + 5) % 10}" for i, head in enumerate(FACTS)}
 ASSERTED = {head: tail for head, tail in ASSERTED.items() if tail not in FACTS[head]}
 
 
-def as_false(facts: dict[str, str]) -> pl.DataFrame:
-    rows = [{"relation": "r", "head": head, "tail": tail} for head, tail in facts.items()]
-    return pl.DataFrame(rows, schema=FALSE_COLUMNS)
-
-
 def draw_asserted(
     policy: Negatives, asserted: dict[str, str], rows: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    return draw(as_facts(FACTS) if rows is None else rows, sampling(policy), also_false=as_false(asserted))
+    given = [{"relation": "r", "head": head, "tail": tail} for head, tail in asserted.items()]
+    also_false = pl.DataFrame(given, schema=FALSE_COLUMNS)
+    return draw(as_facts(FACTS) if rows is None else rows, sampling(policy), also_false=also_false)
 
 
 def list_marked(frame: pl.DataFrame) -> set[tuple[str, str]]:

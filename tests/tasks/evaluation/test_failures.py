@@ -36,14 +36,14 @@ class Bench:
     endpoint: Endpoint = field(init=False)
     config: Config = field(default_factory=Config)
 
-    def evaluate(self, *names: str, **scoring: object) -> dict[str, str]:
-        """Evaluate the models as a run does; return model -> why it failed, or nothing."""
-        engine = {"engine": "openai", "base_url": self.endpoint.base_url, "concurrency": self.concurrency}
-        models = [engine | {"name": name, "model": name} for name in names]
-        tables = {"storage": {"root": self.root}, "models": models, "scoring": scoring}
-        self.config = Config.model_validate(tables)
+    def evaluate(self, name: str = "m", **scoring: object) -> str | None:
+        """Evaluate the model as a run does; return why it failed, or None."""
+        model = {"name": name, "engine": "openai", "model": name, "base_url": self.endpoint.base_url}
+        tables = {"storage": {"root": self.root}, "scoring": scoring}
+        models = [model | {"concurrency": self.concurrency}]
+        self.config = Config.model_validate(tables | {"models": models})
         self.endpoint.requests.clear()
-        return {name: evaluate(self.config, self.edition_id, name) or "" for name in names}
+        return evaluate(self.config, self.edition_id, name)
 
     def plan(self) -> Evaluation:
         return plan_evaluation(self.config, self.edition_id, "m")
@@ -89,7 +89,7 @@ def answer_but(share: float, otherwise: Reply) -> Reply:
 def test_endpoint_that_begins_to_refuse_everything_is_noticed(bench: Bench) -> None:
     # With several requests at a time, an answer may arrive between refusals, which are then counted anew.
     bench.reply, bench.concurrency = refuse(first=40), 1
-    assert WORDS in bench.evaluate("m")["m"]
+    assert WORDS in str(bench.evaluate())
     # 40 answered, 32 refused, and the throwaway prompt.
     assert len(bench.endpoint.requests) == 40 + 32 + 1
     assert len(bench.plan().store.read_settled_keys()) == 40
@@ -98,7 +98,7 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(bench: Bench) -> N
 
 def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: Bench) -> None:
     bench.reply = answer_but(0.05, refuse())
-    reason = bench.evaluate("m")["m"]
+    reason = str(bench.evaluate())
     assert reason.startswith("model 'm': 7 of 144 samples failed (4.9%), more than max_error_rate = 0.01")
     assert "HTTP 400: " in reason
     assert WORDS in reason
@@ -109,7 +109,7 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert page.find("section") == []
     assert "m masters" not in page.text
     # The limit itself is allowed.
-    assert bench.evaluate("m", max_error_rate=7 / 144) == {"m": ""}
+    assert bench.evaluate(max_error_rate=7 / 144) is None
     assert len(bench.endpoint.requests) == 7
     assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 7, "n_samples": 137}]
 
@@ -125,7 +125,7 @@ def test_refusals_for_content_are_the_same_outcome_with_every_status(bench: Benc
     replies = {name: answer_but(0.05, refusal) for name, refusal in refusals.items()}
     bench.reply = lambda body, number: replies[body["model"]](body, number)
     for name in refusals:
-        assert bench.evaluate(name, policies=["strict", "excluded"]) == {name: ""}
+        assert bench.evaluate(name, policies=["strict", "excluded"]) is None
         rows = bench.query(
             f"select scoring_policy, n_samples, refused_rate, no_answer_rate, n_errors from leaderboard "
             f"where model = '{name}' order by scoring_policy"
@@ -136,7 +136,7 @@ def test_refusals_for_content_are_the_same_outcome_with_every_status(bench: Benc
             ("strict", N_SAMPLES, rate, rate, 0),
         ]
         # A refusal is an answer, which is not asked for again.
-        assert bench.evaluate(name) == {name: ""}
+        assert bench.evaluate(name) is None
         assert bench.endpoint.requests == []
     assert "4.9 % of the prompts were refused by the model" in bench.write_pages().text
 
@@ -144,8 +144,8 @@ def test_refusals_for_content_are_the_same_outcome_with_every_status(bench: Benc
 def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> None:
     too_long = "This model's maximum context length is 512 tokens"
     bench.reply = refuse(too_long)
-    reason = bench.evaluate("m")["m"]
+    reason = str(bench.evaluate())
     assert f"{N_SAMPLES} of {N_SAMPLES} samples failed (100.0%)" in reason
     assert too_long in reason
-    assert bench.evaluate("m")["m"] == reason
+    assert str(bench.evaluate()) == reason
     assert bench.endpoint.requests == []
