@@ -23,7 +23,7 @@ ASPECTS = {
 }
 """Part of the configuration -> what it is called in a sentence."""
 CHECKSUMS = ("knowledge", "prototypes")
-SAME_SERIES = ("seed", "edition", "label", "format", "kb")
+SAME_SERIES = ("seed", "series", "edition", "label", "format", "kb")
 """Parts in which the editions of a series may differ."""
 SIZE_RATIO = 1.25
 """Editions of which one has more pairs than this many times the other's differ in their number of facts."""

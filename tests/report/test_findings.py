@@ -111,10 +111,10 @@ def test_each_kind_of_period_has_a_trend_and_a_backfilled_week_stands_in_its_pla
 def test_a_line_joins_only_editions_of_one_configuration() -> None:
     days = [date(2026, 11, day) for day in range(2, 7)]
     editions = [
-        evaluate("2026-11-02", days[0], 2, knowledge={"signs": "1"}),
+        evaluate("2026-11-02", days[0], 2, knowledge={"signs": "1"}, series={"seed": 1, "number": 1}),
         evaluate("2026-11-03", days[1], 3, knowledge={"signs": "1"}, rephraser={"kind": "model"}),
         # The base was updated since.
-        evaluate("2026-11-04", days[2], 4, knowledge={"signs": "2"}),
+        evaluate("2026-11-04", days[2], 4, knowledge={"signs": "2"}, series={"seed": 1, "number": 3}),
         evaluate("2026-11-05", days[3], 5, knowledge={"signs": "2", "drugs": "1"}),
         evaluate("2026-11-06", days[4], 6, knowledge={"signs": "2"}, n_pairs=11),
     ]
