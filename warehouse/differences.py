@@ -195,7 +195,9 @@ def measure_differences(comparisons: Iterable[Comparison]) -> pl.DataFrame:
     computed = estimates.tabulate().rename(NAMED)
     errors = estimates["standard_error"] * np.sqrt(estimates["inflation"])
     frame = pl.concat([pl.DataFrame(rows, infer_schema_length=None), computed], how="horizontal")
-    frame = frame.with_columns(difference_se=pl.Series(errors).fill_nan(None))
+    # A sample that stands for others, because they were not asked, is one observation.
+    n_observations = pl.coalesce("n_counted", "n_observations").alias("n_observations")
+    frame = frame.with_columns(n_observations, difference_se=pl.Series(errors).fill_nan(None))
     # Only answers to questions have a setting (estimated/question_differences.sql).
     frame = frame.with_columns(setting=None, other_setting=None)
     return frame.select(list(SCHEMA)).cast(pl.Schema(SCHEMA))
@@ -252,6 +254,7 @@ def _measure(comparison: Comparison) -> Iterator[tuple[dict[str, Any], Spread]]:
                 total = size.sum()
                 of_pairs, lost_of_pairs = (add_triplets(array.astype(float)) for array in (gained, lost))
                 scores = {
+                    "n_counted": int(n_counted[rows].sum()) if measure == AVERAGE else None,
                     "score": None if is_share else (gained.sum() + alike.sum()) / total,
                     "other_score": None if is_share else (lost.sum() + alike.sum()) / total,
                     "n_gained": int(gained.sum()),

@@ -100,6 +100,7 @@ def require_scores(less: Evaluation, report: AskingReport, rows: pl.DataFrame) -
     assert (difference["difference"], difference["n_pairs"]) == (0, of_all["n_complete_pairs"])
     (difference,) = read_rows(root, f"{of_models} 'average_accuracy'")
     assert (difference["difference"], difference["score"]) == (0, pytest.approx(right))
+    assert difference["n_observations"] == some["n_samples"]
     counts = f"{report.n_samples:,} of {report.n_samples + report.n_not_needed:,} samples"
     text = write_report(root, less.edition_id).read_text(encoding="utf-8")
     assert f"{counts}, which is enough for mastery" in text
