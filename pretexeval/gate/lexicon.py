@@ -42,6 +42,16 @@ def load_groups(name: str) -> dict[str, str]:
     return {word: group[0] for group in groups for word in group}
 
 
+def load_partners(name: str) -> dict[str, set[str]]:
+    """Return stem -> the stems of the other words of all its groups, for a list of groups as above."""
+    partners: dict[str, set[str]] = {}
+    for group in VOCABULARY["words"][name].split(";"):
+        stems = {stem_word(fold_word(word)) for word in group.split()}
+        for stem in stems:
+            partners.setdefault(stem, set()).update(stems - {stem})
+    return partners
+
+
 def compile_lists(table: str) -> Callable[[str], frozenset[str]]:
     """Return a function from a folded word to the keys of the lists that contain it; "*" is any ending."""
     compiled = {

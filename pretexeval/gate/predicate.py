@@ -10,7 +10,7 @@ from pretexeval.gate.lexicon import (
     MARKS,
     PATTERNS,
     WORDS,
-    load_groups,
+    load_partners,
     make_singular,
     stem_word,
     tag_word,
@@ -23,7 +23,7 @@ _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "orig
 _NEVER_ADDED = _NEVER_IMPLIED | {"cure", "worse", "bind", "map", "regulate"}
 # These classes say too little to tell one relation from another.
 _VAGUE = frozenset(("have", "vague"))
-_PAIRS = load_groups("opposites")
+_OPPOSITES = load_partners("opposites")
 # A word with one of these prefixes says something else: "overexpressed".
 _PREFIXES = ("over", "under", "hyper", "hypo", "co", "re", "pre", "de")
 # What a gene encodes, or what a cause brings about, also originates from it.
@@ -73,17 +73,20 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
 def _is_converse(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the names are exchanged, and one word is replaced by its opposite: wider, narrower."""
     lost, new = set(statement).difference(text), set(text).difference(statement)
-    return _has_opposite(lost, new) and _find_first(statement) != _find_first(text)
+    return _has_opposite(lost, new) and not _is_subject_kept(statement, text)
 
 
 def _has_opposite(words: Iterable[str], others: Iterable[str]) -> bool:
     """Return whether one of the other words is the opposite of one of the words."""
-    pairs = {_PAIRS[word] for word in words if word in _PAIRS}
-    return any(_PAIRS.get(word) in pairs for word in others)
+    stems = set(map(stem_word, others))
+    return any(not stems.isdisjoint(_OPPOSITES.get(stem_word(word), ())) for word in words)
 
 
-def _find_first(words: Sequence[str]) -> str:
-    return next(word for word in words if word in SLOTS)
+def _is_subject_kept(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether both have the same subject in the active voice: "X flexes Y", "Y is flexed by X"."""
+    firsts = [next(word for word in words if word in SLOTS) for words in (statement, text)]
+    passive = [any(w.endswith("ed") and n == "by" for w, n in pairwise(words)) for words in (statement, text)]
+    return (firsts[0] == firsts[1]) == (passive[0] == passive[1])
 
 
 def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
@@ -91,8 +94,8 @@ def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
 
     "X is anterior to Y" says the same as "Y is posterior to X".
     """
-    new = set(text).difference(statement)
-    if _has_opposite(statement, new) and _find_first(statement) == _find_first(text):
+    lost, new = set(statement).difference(text), set(text).difference(statement)
+    if _has_opposite(lost, new) and _is_subject_kept(statement, text):
         return True
     # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes". Only after two steps have
     # "decreases" and "decreased" the same stem.
