@@ -154,7 +154,7 @@ def ask_chains(evaluation: Evaluation) -> None:
 
 
 @task(name="ask-model", **RETRIES)
-def ask_model(evaluation: Evaluation, requests: RequestFiles, *, asks_failed: bool = True) -> AskingReport:
+def ask_model(evaluation: Evaluation, requests: RequestFiles, *, asks_failed: bool) -> AskingReport:
     """Ask the prompts that have no answer; answers are stored as they arrive."""
     with show_run_progress(f"asking {evaluation.model.name}", requests.n_samples) as advance:
         store = open_store(evaluation.storage)
