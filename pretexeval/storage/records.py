@@ -252,11 +252,10 @@ def require_intact(root: Path, edition_id: str) -> None:
     Raises:
         InputError: it is not complete, or a file was lost or changed.
     """
-    read_manifest(root, edition_id)
-    for path, ref in read_manifest_files(root, edition_id).items():
+    for ref in read_files(read_manifest(root, edition_id), edition_folder(edition_id)):
         if not ref.is_intact(root):
             raise InputError(
-                f"{root / path} was lost or changed: it differs from the checksum in its manifest.json; "
+                f"{root / ref.path} was lost or changed: it differs from the checksum in its manifest.json; "
                 "run `pretexeval build` to build it again"
             )
 

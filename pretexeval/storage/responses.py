@@ -51,7 +51,6 @@ class ResponseStore:
         self.model_id = model_id
         self._send = send
         self.folder = root / responses_folder(model_id)
-        self._intact: dict[str, tuple[int, int]] = {}
 
     @staticmethod
     def read_checksum(name: str) -> str | None:
@@ -99,20 +98,13 @@ class ResponseStore:
         return path
 
     def list_files(self) -> list[Path]:
-        """Return the intact files, sorted by name; report each damaged file and rename it to `.damaged`.
-
-        A file is read again only if its size or time has changed since the last call.
-        """
+        """Return the intact files, sorted by name; report each damaged file and rename it to `.damaged`."""
         intact = []
         for path in sorted(self.folder.glob("part-*.parquet")):
-            stat = path.stat()
-            stamp = (stat.st_size, stat.st_mtime_ns)
-            if self._intact.get(path.name) != stamp:
-                if checksum_file(path)[:N_DIGITS] != self.read_checksum(path.name):
-                    _set_aside(path)
-                    continue
-                self._intact[path.name] = stamp
-            intact.append(path)
+            if checksum_file(path)[:N_DIGITS] == self.read_checksum(path.name):
+                intact.append(path)
+            else:
+                _set_aside(path)
         return intact
 
     def read(self, columns: Sequence[str] | None = None, keys: pl.LazyFrame | None = None) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 A record (manifest.json, run.json) is always sent last, so an edition or an evaluation in the bucket is
 complete as soon as its record exists. Files of answers are named by their content, so hosts only ever add
 files, and after any failure the next run sends what the bucket lacks.
-Without `[storage] shared` every method does nothing; hosts may then share the data folder itself.
+Without `[storage] shared` nothing is exchanged; hosts may then share the data folder itself.
 """
 
 import contextlib
