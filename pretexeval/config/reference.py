@@ -113,8 +113,10 @@ def _render_type(schema: dict[str, Any]) -> str:
             return f"list of {_render_type(items) if 'enum' in items else 'texts'}"
         case "integer" | "number" as kind:
             return f"{kind}{_render_bounds(schema)}"
+        case "string" if schema.get("format") == "path":
+            return "path"
         case "string":
-            return _render_text_type(schema)
+            return f"text that matches `{schema['pattern']}`" if "pattern" in schema else "text"
         case "object":
             names = schema.get("propertyNames", {})
             return f"table with the keys {_render_type(names)}" if "enum" in names else "table"
@@ -130,12 +132,6 @@ def _render_bounds(schema: dict[str, Any]) -> str:
         "exclusiveMaximum": "less than",
     }
     return "".join(f", {said} {schema[word]:g}" for word, said in words.items() if word in schema)
-
-
-def _render_text_type(schema: dict[str, Any]) -> str:
-    if schema.get("format") == "path":
-        return "path"
-    return f"text that matches `{schema['pattern']}`" if "pattern" in schema else "text"
 
 
 if __name__ == "__main__":

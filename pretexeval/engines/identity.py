@@ -104,7 +104,7 @@ def read_taught_facts(folder: Path) -> TaughtFacts:
         ) from error
 
 
-# The files of weights. A folder's files of the first of these patterns that it has are loaded.
+# Patterns of the files of weights. Those of the first pattern that a file of the folder matches are loaded.
 WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 HUB_KEY = "HF_TOKEN"
 """The variable with the key of the hub, which gated models need."""

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
@@ -244,7 +244,9 @@ class OpenaiEngine(Engine):
 
         self._endpoint.is_stopping = False
         self._thread.run(self._ask(enumerate(prompts), sampling, keep), on_tick, self._stop)
-        self._require_an_answer(list(failed.values()))
+        faults = {answer.fault for answer in failed.values()}
+        if faults and not self._endpoint.has_answered and faults <= {"unreachable", "slow", "endpoint"}:
+            raise self._explain_silence(next(iter(failed.values())))
         hand_over()
         if self._spending.has_stopped:
             raise self._spending.explain_stop()
@@ -341,12 +343,6 @@ class OpenaiEngine(Engine):
             if time.monotonic() >= deadline or self._endpoint.is_stopping:
                 raise self._explain_silence(silence, f", then a wait of {MAX_WAIT_S:g} s")
             await asyncio.sleep(PROBE_INTERVAL_S)
-
-    def _require_an_answer(self, failed: Sequence[Answer]) -> None:
-        """Raise InputError if the endpoint has never answered any prompt."""
-        faults = {answer.fault for answer in failed}
-        if faults and not self._endpoint.has_answered and faults <= {"unreachable", "slow", "endpoint"}:
-            raise self._explain_silence(failed[0])
 
     def _explain_refusal(self, answer: Answer) -> InputError:
         said = f"the endpoint {answer.remedy} ({answer.completion.error})"

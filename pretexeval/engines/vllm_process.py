@@ -280,7 +280,7 @@ class ReasoningSplitter:
         self.skip_special_tokens = not any(map(MARK.search, special))
 
     def split(self, completion: Completion, prompt: str) -> Completion:
-        """Return the completion of a chat prompt. A thought that has no mark is separated from its response.
+        """Return the completion of a chat prompt. A thought without a mark is moved to its reasoning.
 
         Only a thought that the template opened, and that does not end, has no mark. Other thoughts stay in
         the response, where scoring finds their marks.

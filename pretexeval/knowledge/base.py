@@ -78,7 +78,7 @@ class KnowledgeBase:
 
     name: str
     triplets: pl.DataFrame
-    left_out: tuple[LeftOut, ...] = field(default=())
+    left_out: tuple[LeftOut, ...] = ()
     also_false: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FALSE_COLUMNS))
     """Distinct triplets that the source asserts to be false, sorted likewise."""
     not_listed: dict[str, int] = field(default_factory=dict)

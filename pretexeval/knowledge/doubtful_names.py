@@ -39,7 +39,7 @@ OF_ID = "the {} is the end of its id, and no name"
 UNBALANCED = "have a bracket or a quotation mark without its counterpart"
 CUT = "have the same greatest length, as if they had been cut"
 MIN_CUT, MIN_CUT_LENGTH = 5, 20
-"""The least number and length of such names. No more than two names of a relation of MedLAMA are."""
+"""The least number and length of names that count as cut. A relation of MedLAMA has at most two of them."""
 LONG = f"have more than {MAX_LENGTH} characters"
 
 

@@ -99,7 +99,7 @@ def are_inverse(one: pl.DataFrame, other: pl.DataFrame) -> bool:
 def join_hierarchies(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return the distinct edges of all hierarchies. Of two that are the inverse of each other, one is turned.
 
-    Edges lead to more general names where more names meet in one than leave one.
+    A table is turned, rather than its inverse, if a name in it has more names above it than any has below it.
     """
     ordered = sorted(tables, key=_leads_down)
     found, overlapping = [pl.DataFrame(schema=HIERARCHY)], _list_overlapping(ordered)

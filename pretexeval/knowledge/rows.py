@@ -5,7 +5,7 @@ them. Repeated rows are left out and listed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -88,7 +88,7 @@ class Source:
     """The result of a reader: rows with ``SOURCE_SCHEMA``, and the parts that it did not read."""
 
     rows: pl.DataFrame
-    left_out: tuple[LeftOut, ...] = field(default=())
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def build_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:

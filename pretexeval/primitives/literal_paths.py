@@ -1,7 +1,8 @@
 """Read files under exactly the paths that are given.
 
 polars and DuckDB take `*`, `?` and `[…]` in a path for a pattern, `~` for the home folder, and DuckDB takes a
-folder `name=value` for a column. Ruff refuses the functions of polars that do so everywhere else.
+folder `name=value` for a column. Everywhere else in the program, Ruff refuses the functions with which polars
+reads Parquet files.
 """
 
 import glob

@@ -147,7 +147,9 @@ def _describe_error(model: type[BaseModel], detail: ErrorDetails) -> str:
     place = hide_secrets(_render_place(location))
     if detail["type"] == "extra_forbidden":
         # The value is not shown, because it may be a secret, such as an api_key.
-        return f"{place} is not a known key{_suggest_keys(model, location)}"
+        known = list(_find_table(model, location[:-1]).model_fields)
+        closest = suggest(str(location[-1]), known, n=1)
+        return f"{place} is not a known key{closest}; allowed: {', '.join(known)}"
     if detail["type"] == "missing":
         return f"{place} is missing"
     is_of_tables = _find_table(model, location) is not _find_table(model, location[:-1])
@@ -176,12 +178,6 @@ def _render_place(location: Sequence[str | int]) -> str:
     for part in location:
         place += f"[{part}]" if isinstance(part, int) else f".{part}"
     return place.removeprefix(".")
-
-
-def _suggest_keys(model: type[BaseModel], location: Sequence[str | int]) -> str:
-    """Return the keys that are allowed at the place of an unknown key, and the closest of them."""
-    known = list(_find_table(model, location[:-1]).model_fields)
-    return f"{suggest(str(location[-1]), known, n=1)}; allowed: {', '.join(known)}"
 
 
 def _find_table(model: type[BaseModel], location: Sequence[str | int]) -> type[BaseModel]:
