@@ -20,7 +20,7 @@ MIN_FREE_BYTES = 16e9
 
 
 def main() -> int:
-    """Print one sentence for each thing that speaks against the installation, and return the exit status."""
+    """Print one sentence for each problem, and return the exit status."""
     gpus, error = query_gpus()
     if "--hint" in sys.argv:
         if gpus and has_cpu_build():
@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def find_machine_problems() -> Iterator[str]:
-    """Yield what speaks against the installation, whatever the cards are."""
+    """Yield the problems of this machine that do not depend on its cards."""
     if (machine := platform.machine()) != "x86_64":
         yield f"requirements/gpu.txt has packages for x86_64, and this machine is {machine}; use `make run`."
     free = shutil.disk_usage(Path()).free

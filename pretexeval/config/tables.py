@@ -61,7 +61,7 @@ class LayoutConfig(ConfigTable):
 
     @property
     def separators(self) -> dict[str, str]:
-        """Return what separates the names in a cell, by head and tail."""
+        """Return head or tail -> the separator of the names in its cells, if they are lists."""
         split = dict.fromkeys(("head", "tail"), self.split) if isinstance(self.split, str) else self.split
         return {str(end): text for end, text in split.items() if text}
 

@@ -95,7 +95,7 @@ def _is_resting(card: str) -> bool:
 
 
 def _take_free(cards: tuple[str, ...], n_cards: int) -> bool:
-    """Take free cards until this process has so many; return whether it has."""
+    """Take free cards until this process has `n_cards`; return whether it has them."""
     usable = sorted(cards, key=_is_resting)
     n_usable = max(n_cards, sum(not _is_resting(card) for card in cards))
     for card in usable[:n_usable]:

@@ -84,7 +84,7 @@ TAUGHT_FACTS: TypeAdapter[TaughtFacts] = TypeAdapter(TaughtFacts)
 
 
 def read_taught_facts(folder: Path) -> TaughtFacts:
-    """Return what the card in a model's folder says that the model was taught; nothing without a card.
+    """Return the facts that the model was taught, by the card in its folder; none without a card.
 
     Raises:
         InputError: the card is not JSON, or its known heads or its base do not have the right form.

@@ -130,7 +130,7 @@ def build_parameters(sampling: Sampling, style: str) -> dict[str, Any]:
 
 
 def advise_on_refusal(message: str, sampling: Sampling, style: str) -> str:
-    """Return "; " and what to set if the endpoint's message names a parameter that was sent; else nothing."""
+    """Return "; " and the remedy if the endpoint's message names a parameter that was sent; else nothing."""
     original = {new: name for name, new in sampling.rename}
     for sent in (*build_parameters(sampling, style), STREAM):
         if re.search(rf"\b{re.escape(sent)}\b", message):
@@ -189,7 +189,7 @@ class Attempt:
 
 @dataclass
 class Endpoint:
-    """An endpoint, and what it has done in this run."""
+    """An endpoint, its client, and its state in this run."""
 
     config: EngineConfig
     client: EndpointClient
@@ -252,7 +252,7 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
         return Attempt(endpoint.fail(str(error), "unreachable"))
     except (BrokenReplyError, UnreadableAnswerError) as error:
         return Attempt(endpoint.fail(str(error), "endpoint"))
-    except Exception as error:  # Whatever an endpoint sends, it costs no other prompt its answer.
+    except Exception as error:  # No reply may cost another prompt its answer.
         reason = f"the answer cannot be read: {type(error).__name__}: {error}"
         return Attempt(endpoint.fail(reason, "endpoint"))
 

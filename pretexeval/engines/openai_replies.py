@@ -140,7 +140,7 @@ def _join_stream(content: bytes, hide: Callable[[str], str]) -> dict[str, Any]:
 
 
 def _list_chunks(text: str) -> tuple[list[dict[str, Any]], bool]:
-    """Return the JSON objects of a stream up to one that cannot be read, and whether its end is said."""
+    """Return the JSON objects of a stream before one that cannot be read, and whether its end was reached."""
     text = _FRAME.sub("", _LINE_END.sub("\n", text))
     decoder = json.JSONDecoder(strict=False, parse_int=_read_integer)
     chunks, place = list[dict[str, Any]](), 0
@@ -154,7 +154,7 @@ def _list_chunks(text: str) -> tuple[list[dict[str, Any]], bool]:
 
 
 def _join_choice(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the choice of which each chunk has a part, with the log-probabilities of its first token."""
+    """Join the parts of a choice, one from each chunk; the log-probabilities are those of its first token."""
     joined: dict[str, Any] = {}
     for part in parts:
         joined |= _drop_empty(part)

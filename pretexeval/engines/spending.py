@@ -1,4 +1,4 @@
-"""A limit of what the answers of an endpoint may cost (`max_cost`)."""
+"""The limit of the costs of an endpoint's answers (`max_cost`)."""
 
 from pretexeval.config.engines import EngineConfig
 from pretexeval.primitives.errors import InputError

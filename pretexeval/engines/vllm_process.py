@@ -60,7 +60,7 @@ MIN_DETERMINISTIC_CAPABILITY = 80
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """An engine of vLLM, and what it was loaded from."""
+    """An engine of vLLM, and the model and the options with which it was loaded."""
 
     llm: LLM
     identity: dict[str, object]
@@ -208,7 +208,7 @@ TEMPLATE_KWARGS = "chat_template_kwargs"
 
 
 def read_template_kwargs(config: EngineConfig) -> dict[str, Any]:
-    """Return what the configuration adds to the variables of the chat template.
+    """Return the variables that the configuration adds to those of the chat template.
 
     Raises:
         InputError: it is not a table.

@@ -1,4 +1,4 @@
-"""A knowledge base in memory: its true triplets, and what the reader left out."""
+"""A knowledge base in memory: its triplets, aliases and hierarchy, and the parts that were left out."""
 
 import re
 from collections import Counter
@@ -80,7 +80,7 @@ class KnowledgeBase:
     triplets: pl.DataFrame
     left_out: tuple[LeftOut, ...] = ()
     also_false: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FALSE_COLUMNS))
-    """Distinct triplets that the source asserts to be false, sorted likewise."""
+    """Distinct triplets that the source asserts to be false, sorted in the same way."""
     not_listed: dict[str, int] = field(default_factory=dict)
     """Kind of a reason -> the number of parts that were left out for it and are not listed."""
     aliases: AliasTable = field(default_factory=AliasTable)

@@ -118,7 +118,7 @@ def _name_reason(rows: pl.DataFrame, reason: str) -> pl.DataFrame:
 def _settle_contradictions(
     rows: pl.DataFrame, aliases: AliasTable
 ) -> tuple[pl.DataFrame, tuple[LeftOut, ...]]:
-    """Return the rows, of which those that contradict each other are marked also_true, and the conflicts."""
+    """Return the rows, with those that contradict each other marked also_true, and the conflicts."""
     if not rows["also_false"].any():
         return rows, ()
     false_rows, true_rows = rows.filter("also_false"), rows.filter(~pl.col("also_false"))

@@ -54,7 +54,7 @@ class NameTrouble:
 
 
 def leave_out_no_names(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the clean rows of which both ends are names, and the others, with LEFT_OUT_ROWS.
+    """Return the clean rows whose head and tail are names, and the others with the columns LEFT_OUT_ROWS.
 
     Ids that are marks of missing values are null in the rows: as ids, they would make all their names one.
     """

@@ -209,7 +209,7 @@ def describe_query(source: str = "read_csv($path)") -> str:
 
 
 def unnest(source: str, column: str) -> str:
-    """Return what a query reads to have a row for each object of a list in this column."""
+    """Return the source from which a query reads a row for each object of a list in this column."""
     return f"(select *, unnest({column}, max_depth := 2) from {source})"
 
 

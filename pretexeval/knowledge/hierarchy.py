@@ -110,7 +110,7 @@ def join_hierarchies(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _list_overlapping(tables: Sequence[pl.DataFrame]) -> set[tuple[int, int]]:
-    """Return the pairs of tables, by number, of which an edge links the same two names."""
+    """Return the pairs of tables, by their numbers, in which edges link the same two names."""
     ends = {"one": pl.min_horizontal(*HIERARCHY), "other": pl.max_horizontal(*HIERARCHY)}
     numbered = [edges.select(**ends, number=pl.lit(n)).unique() for n, edges in enumerate(tables)]
     edges = pl.concat([pl.DataFrame(schema=dict.fromkeys(ends, pl.String) | {"number": pl.Int32}), *numbered])

@@ -98,7 +98,7 @@ def _read_json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]
 
 
 def _find_problem(row: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the values of a row and what to do, or None."""
+    """Return the problem of a row and its remedy, or None."""
     question, options, letter = row.get("question"), row.get("options"), row.get("answer_letter")
     if not isinstance(question, str) or not remove_invisible(question).strip():
         return "the question is empty: write it or delete the row"

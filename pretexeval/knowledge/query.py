@@ -178,7 +178,7 @@ def _read_select(query: Path, connection: duckdb.DuckDBPyConnection) -> str:
 
 
 def _find_changing(select: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return what makes the result of a query depend on chance or on the clock."""
+    """Return the functions and clauses that make the result of a query depend on chance or on the clock."""
     (tree,) = connection.execute("select json_serialize_sql($1)", [select]).fetchone() or ("",)
     used = {name.lower() for name in _NAME.findall(tree)}
     of_functions = "select function_name from duckdb_functions() where stability <> 'CONSISTENT'"

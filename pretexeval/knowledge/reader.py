@@ -96,7 +96,7 @@ def _read_source(config: KnowledgeConfig, path: Path) -> Source:
 
 
 def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Release:
-    """Return what another release of the base holds in the relations of the base.
+    """Return the facts of another release in the relations of the base.
 
     Raises:
         InputError: the release cannot be read, or has a problem.

@@ -373,7 +373,7 @@ def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def split_lists(rows: pl.DataFrame, split: Mapping[str, str]) -> pl.DataFrame:
-    """Return a row per head and tail of cells that are lists, whose ids are split likewise.
+    """Return a row per head and tail of cells that are lists. Their ids are split in the same way.
 
     Empty names in a list are left out. If a list has no name, or not as many ids, its row stays one row, with
     a problem or an empty name.

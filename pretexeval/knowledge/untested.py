@@ -134,7 +134,7 @@ def _list_tails(tested: pl.DataFrame, untested: pl.DataFrame) -> list[LeftOut]:
 
 
 def _list_heads(tested: pl.DataFrame, untested: pl.DataFrame) -> list[LeftOut]:
-    """Return the heads of which no fact is asked any more, with the reason for the first of their facts."""
+    """Return the heads none of whose facts is asked, with the reason for the first of their facts."""
     kept = tested.join(untested, on="row", how="anti")
     lost = tested.join(untested, on="row").join(kept, on=["relation", "head"], how="anti").sort("row")
     heads = lost.unique(["relation", "head"], keep="first").sort("relation", "head")

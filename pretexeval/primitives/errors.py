@@ -1,4 +1,4 @@
-"""Errors that a user can fix, and what is done with the others.
+"""Errors that a user can fix, and the treatment of all others.
 
 The message of an InputError says where the problem is, what it is, and what to do.
 """

@@ -81,7 +81,7 @@ def find_gpus() -> tuple[Gpu, ...]:
 
 
 def find_gpu_problems(gpus: tuple[Gpu, ...]) -> Iterator[str]:
-    """Yield what keeps vLLM from running on these cards, one sentence for cards of one kind.
+    """Yield the reasons why vLLM cannot run on these cards, one sentence for cards of one kind.
 
     A capability that is not reported is no problem: `find_gpu_doubts` names it.
     """
@@ -109,7 +109,7 @@ def find_gpu_problems(gpus: tuple[Gpu, ...]) -> Iterator[str]:
 
 
 def find_gpu_doubts(gpus: tuple[Gpu, ...]) -> Iterator[str]:
-    """Yield what may keep vLLM from running on these cards."""
+    """Yield the reasons why vLLM may be unable to run on these cards."""
     for name in dict.fromkeys(gpu.name for gpu in gpus if gpu.capability is None):
         yield (
             f"{name} does not report its compute capability, as a vGPU; CUDA 13 needs {MIN_CAPABILITY} or "

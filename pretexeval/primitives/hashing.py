@@ -25,7 +25,7 @@ def hash_text(*parts: str, digits: int = 16) -> str:
 
 
 def hash_joined(texts: Iterable[str], digits: int = 16) -> str:
-    """Return the `hash_text` of all parts, of which each text has some, joined by SEPARATOR."""
+    """Return `hash_text` of the parts of all texts. Each text is some of the parts, joined by SEPARATOR."""
     content = hashlib.blake2b(digest_size=digits // 2)
     for number, text in enumerate(texts):
         content.update((SEPARATOR * (number > 0) + text).encode())

@@ -34,7 +34,7 @@ def scan_parquet(path: Path) -> pl.LazyFrame:
 
 
 def escape_pattern(path: Path) -> str:
-    r"""Return the pattern with which DuckDB finds this file alone.
+    r"""Return the pattern with which DuckDB finds only this file.
 
     DuckDB takes a backslash for the end of a folder's name, but only where the path has other marks.
     """

@@ -124,7 +124,7 @@ def diversity_record(edition_id: str) -> str:
 
 
 def guesses_file(edition_id: str) -> str:
-    """Return the file of what guessers said of an edition's triplets."""
+    """Return the file of the guessers' answers about an edition's triplets."""
     return f"guesses/{edition_id}.parquet"
 
 
@@ -134,7 +134,7 @@ def guesses_record(edition_id: str) -> str:
 
 
 def rewordings_record(edition_id: str) -> str:
-    """Return the record of what people said of the rewordings that the gate accepted."""
+    """Return the record of people's verdicts on the rewordings that the gate accepted."""
     return f"{review_folder(edition_id)}/rewordings.json"
 
 

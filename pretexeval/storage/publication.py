@@ -152,7 +152,7 @@ def _fetch_failures(store: Store, bucket: Bucket) -> None:
 
 
 def _sync_newest(store: Store, bucket: Bucket, folder: str, pattern: str) -> None:
-    """Send and fetch what people say of editions. If two hosts have different files, the later one wins.
+    """Send and fetch what people say of editions. Of two different files, the later one replaces the other.
 
     Sheets and keys of a review stay on the host that made them.
     """

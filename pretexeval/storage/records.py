@@ -32,10 +32,6 @@ VERSION = 3
 class OtherVersion(ValueError):
     """A record was written by another version of this program."""
 
-    def __init__(self) -> None:
-        """Make an error that says so."""
-        super().__init__("another version of pretexeval wrote it")
-
 
 class RecordError(InputError):
     """A record exists but cannot be used.
@@ -93,7 +89,7 @@ def parse_record(content: bytes, **expected: object) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise ValueError("it is not a JSON object")
     if "files" in record and record.get("version") != VERSION:
-        raise OtherVersion
+        raise OtherVersion("another version of pretexeval wrote it")
     if record.pop(CHECKSUM, None) != hash_json(record):
         raise ValueError("its content was changed after it was written")
     if record.pop("version", None):
