@@ -376,7 +376,8 @@ class JudgedHeads:
             (False, self.words, evidence.with_words, evidence.n_of_words),
         ):
             of_pairs = has[rows]
-            pair, row = np.repeat(np.arange(len(rows)), np.diff(of_pairs.indptr)), of_pairs.indices
+            pair = np.repeat(np.arange(len(rows)), np.diff(of_pairs.indptr))
+            row = of_pairs.indices
             if len(row):
                 yield Terms(are_tails, pair, row, _select(together, row, columns[pair]), n[row])
 

@@ -56,7 +56,8 @@ class RelatedNames:
         order = np.lexsort((n_names[of_others.indices], np.repeat(np.arange(len(others)), n_words)))
         rarest = of_others.indices[order][of_others.indptr[has_words]]
         with_rarest = of_names.T.tocsr()[rarest]
-        other, name = np.repeat(has_words, np.diff(with_rarest.indptr)), with_rarest.indices
+        name = with_rarest.indices
+        other = np.repeat(has_words, np.diff(with_rarest.indptr))
         is_general = [
             _count_common(of_names, of_others, name[part], other[part]) == n_words[other[part]]
             for part in (slice(start, start + PAIRS_AT_ONCE) for start in range(0, len(name), PAIRS_AT_ONCE))

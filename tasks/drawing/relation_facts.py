@@ -318,8 +318,6 @@ class RelationFacts:
 
     def list_asserted(self, heads: pl.DataFrame) -> pl.DataFrame:
         """Return the distinct facts of some heads that the base asserts to be false, true ones among them."""
-        if self.also_false.is_empty():
-            return pl.DataFrame(schema=dict.fromkeys(PAIR, pl.String))
         keys = list_keys(self.also_false, "head").rename({"name": "head"})
         return self._list_facts(heads, keys, self.also_false)
 

@@ -66,9 +66,6 @@ def build_attempts(
 ) -> pl.DataFrame:
     """Return the attempts of one relation from stored replies; columns as in the stage attempts.
 
-    Args:
-        read_replies: returns every stored reply of a writer.
-
     Raises:
         InputError: a reply is missing.
     """

@@ -59,9 +59,9 @@ class Edition:
     def sampling(self) -> TripletSampling:
         """Return the settings with which the triplets are drawn."""
         table = self.config.edition
-        turn = (
-            None if table.series is None or table.number is None else SeriesTurn(table.series, table.number)
-        )
+        turn = None
+        if table.series is not None and table.number is not None:
+            turn = SeriesTurn(table.series, table.number)
         return TripletSampling(table.seed, table.negatives, table.heads_per_relation, turn)
 
     def sample_relation(self, relation: str) -> TripletSampling:
@@ -131,11 +131,6 @@ class Edition:
     def has_balance(self) -> bool:
         """Return whether the risks of its negatives are described. Anchors are too few to be balanced."""
         return self.has_triplets and not self.has_anchors
-
-    @property
-    def label(self) -> str:
-        """The middle part of the edition's name."""
-        return self.config.edition.name
 
     @cached_property
     def rephraser(self) -> Rephraser | None:
@@ -268,7 +263,7 @@ class Edition:
     @cached_property
     def edition_id(self) -> str:
         """The edition's name: `<kb>-<label>-<hash8>`."""
-        return f"{self.base.name}-{self.label}-{hash_json(self.configuration, digits=8)}"
+        return f"{self.base.name}-{self.config.edition.name}-{hash_json(self.configuration, digits=8)}"
 
     @property
     def folder(self) -> str:

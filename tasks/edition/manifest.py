@@ -48,7 +48,7 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
     manifest = {
         "edition_id": edition.edition_id,
         "kb": edition.base.name,
-        "label": edition.label,
+        "label": table.name,
         "seed": table.seed,
         "negatives": table.negatives,
         "pool": edition.pool.name,
@@ -132,9 +132,6 @@ def _list_missing_heads(
 
 
 NO_NEGATIVE = "no negative was found that is surely false and leaves the tails balanced"
-CAPPED = "heads_per_relation allows no more heads"
-DEMONSTRATES = "it demonstrates the task"
-NOT_TESTED = "none of its facts may be tested"
 
 
 def describe_profile(edition: Edition, balance: Balance) -> dict[str, Any]:
@@ -147,7 +144,7 @@ def describe_profile(edition: Edition, balance: Balance) -> dict[str, Any]:
     """
     relations = edition.base.relations if edition.has_triplets else ()
     return {
-        "relations": {name: _describe_relation(edition, name, balance.get(name, {})) for name in relations},
+        "relations": {name: _profile_relation(edition, name, balance.get(name, {})) for name in relations},
         "doubtful_names": [
             vars(trouble) for trouble in list_name_troubles(edition.base.triplets, edition.base.aliases)
         ],
@@ -155,16 +152,16 @@ def describe_profile(edition: Edition, balance: Balance) -> dict[str, Any]:
     }
 
 
-def _describe_relation(edition: Edition, relation: str, counts: dict[str, Any]) -> dict[str, Any]:
+def _profile_relation(edition: Edition, relation: str, counts: dict[str, Any]) -> dict[str, Any]:
     rows = edition.base.select_relation(relation)
     facts = rows.select("head", "tail").unique()
     n_heads, n_usable = facts["head"].n_unique(), edition.n_heads[relation]
     lost = {reason: len(heads) for reason, heads in list_lost_heads(edition.base).get(relation, {}).items()}
     n_others = n_usable - N_DEMONSTRATIONS
     lost |= {
-        NOT_TESTED: n_heads - n_usable - sum(lost.values()),
-        DEMONSTRATES: N_DEMONSTRATIONS,
-        CAPPED: n_others - count_tested(n_others, edition.sampling),
+        "none of its facts may be tested": n_heads - n_usable - sum(lost.values()),
+        "it demonstrates the task": N_DEMONSTRATIONS,
+        "heads_per_relation allows no more heads": n_others - count_tested(n_others, edition.sampling),
         NO_NEGATIVE: counts.get("n_left_out", 0),
     }
     return {

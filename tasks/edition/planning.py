@@ -23,7 +23,6 @@ from tasks.edition.triplets import draw_triplets
 MAX_HEADS = 200
 MAX_SHARE = 0.2
 """In relations of possibility, a tail that a larger share of the heads has is not asked."""
-TOO_FEW = "too few heads have a fact that the older release lacks"
 
 
 def plan_edition(config: Config) -> Edition:
@@ -114,7 +113,8 @@ def _leave_out_small_relations(edition: Edition) -> Edition:
             + ", ".join(f"{relation}: {n} heads" for relation, n in small.items())
             + '): set test = "new" in an earlier one of releases in [knowledge]'
         )
-    left_out = [LeftOut(relation, "the relation", f"{TOO_FEW} ({n})") for relation, n in small.items()]
+    reason = "too few heads have a fact that the older release lacks"
+    left_out = [LeftOut(relation, "the relation", f"{reason} ({n})") for relation, n in small.items()]
     is_kept = ~pl.col("relation").is_in(list(small))
     kept = replace(
         base,

@@ -148,13 +148,9 @@ def _select_rephraser(edition: Edition, piece: Piece, inputs: Inputs) -> dict[st
 
 
 def _describe_rephraser(edition: Edition, relation: str) -> dict[str, Any]:
-    return {"rephraser": edition.describe_rephraser(), "seed": edition.config.edition.seed}
-
-
-def _describe_rounds(edition: Edition, relation: str) -> dict[str, Any]:
     is_limited = edition.rephraser is not None and edition.rephraser.is_limited_by_panel
     limit = {"max_new_words": find_new_words_limit(edition)} if is_limited else {}
-    return _describe_rephraser(edition, relation) | limit
+    return {"rephraser": edition.describe_rephraser(), "seed": edition.config.edition.seed, **limit}
 
 
 def _select_wording(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
@@ -248,7 +244,7 @@ RECIPES: dict[str, Recipe] = {
             build_attempts,
             ATTEMPTS_VERSION,
             _select_rephraser,
-            _describe_rounds,
+            _describe_rephraser,
         ),
         Recipe(
             SAMPLES,

@@ -100,8 +100,7 @@ N_STATEMENTS = len(NAMES)
 # The number or bullet of a line in a list.
 ENUMERATION = re.compile(r"^(?:\(?\d{1,2}[.):]|[-*•–])\s+")
 MIN_WORDS = 3
-
-
+"""Words of the shortest line that counts as a statement."""
 LLMEVAL_TOKENS = 512
 """Maximum number of tokens in a reply with the statements of a triplet."""
 
@@ -136,7 +135,6 @@ def build_llmeval_samples(triplets: pl.DataFrame, llmeval: Llmeval, replies: Rep
     """Return up to eight samples per triplet, all with the label of the triplet.
 
     Args:
-        triplets: the triplets of one relation.
         replies: the writer's replies; every triplet must have one.
     """
     rows = []

@@ -55,8 +55,8 @@ class StageFiles:
 def group_relations(edition: Edition) -> list[tuple[str, ...]]:
     """Return the relations of the edition in groups that are built together, in order.
 
-    A group has at least HEADS_PER_GROUP heads: Prefect needs up to 50 ms for a task, and the files of a
-    group are reused together.
+    Every group but the last has at least HEADS_PER_GROUP heads: Prefect needs up to 50 ms for a task, and the
+    files of a group are reused together.
     """
     groups: list[tuple[str, ...]] = []
     n_heads = HEADS_PER_GROUP

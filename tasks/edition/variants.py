@@ -16,7 +16,6 @@ def derive_variants(
     """Return eight rows per triplet, in the order of the transformations. A denial flips the label.
 
     Args:
-        triplets: the triplets of one relation.
         instance: the names of the predicates P(X, x) and Q(x, Y) into which the relation is instantiated.
         is_possibility: whether the relation says what may be the case.
     """

@@ -13,7 +13,7 @@ from pretexeval.storage.records import read_manifest_files
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.enough import weigh_items
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.items import draw_units, select_items
+from tasks.evaluation.items import draw_units
 from tasks.evaluation.requests import Shots
 
 
@@ -45,7 +45,7 @@ def read_items(evaluation: Evaluation, files: Collection[str] | None = None) -> 
         shots = subject.show_demonstrations(_read_demonstrations(evaluation, refs), chains)
         units = _draw_units(evaluation, refs)
         for ref in wanted:
-            items = select_items(_read_file(evaluation, ref), None)
+            items = _read_file(evaluation, ref).filter(split="test")
             if units is not None:
                 items = items.filter(pl.col("unit_id").is_in(units))
             if evaluation.asks_enough:
@@ -85,8 +85,8 @@ def _read_demonstrations(evaluation: Evaluation, refs: Collection[FileRef]) -> p
 def _draw_units(evaluation: Evaluation, refs: Collection[FileRef]) -> list[str] | None:
     """Return the units of a relation that the model is asked about; None: all of them."""
     limit = evaluation.model.pairs_per_relation
-    # What was imported was limited then.
+    # The import has applied the limit.
     if limit is None or evaluation.subject.imported is not None:
         return None
-    tested = (select_items(_read_file(evaluation, ref), None)["unit_id"].unique() for ref in refs)
+    tested = (_read_file(evaluation, ref).filter(split="test")["unit_id"].unique() for ref in refs)
     return draw_units(pl.concat(tested), limit)

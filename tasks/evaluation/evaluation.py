@@ -116,9 +116,6 @@ def plan_evaluation(
 ) -> Evaluation:
     """Return the evaluation that a configuration describes: of the samples, or of the questions in a setting.
 
-    Args:
-        period: the period of a schedule, for an edition of anchors.
-
     Raises:
         InputError: the configuration has no such model, or the file of its imported responses is missing.
     """

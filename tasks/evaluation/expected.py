@@ -1,4 +1,4 @@
-"""How much `ask = "enough"` is expected to ask of a model, from what earlier ones answered."""
+"""The share of samples that `ask = "enough"` is expected to ask of a model, by what earlier ones answered."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -44,7 +44,6 @@ def score_file(
     """Return the readings and the predictions of requests about one file of the edition.
 
     Args:
-        items: the items of the file.
         answers: as `read_stored_answers` returns them.
     """
     kind, is_reasoned = evaluation.subject.kind, evaluation.subject.is_reasoned

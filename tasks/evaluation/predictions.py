@@ -39,7 +39,7 @@ def read_responses(
     """Return one row per request: what was read in the response to it.
 
     Args:
-        items: the items of the relation.
+        items: the items that the requests are about, and perhaps others.
         answers: columns prompt_key and repeat, and those of `read_answers`; failed prompts have a null
             response.
         is_reasoned: whether the model reasons before it answers: then all lines of a completion are read.
@@ -76,9 +76,6 @@ def score_readings(
     model and repeat). If every repeat failed, there is no answer: no policy grades the row, and it has the
     error. The answer Unsure is wrong, also under `coin-flip`, which guesses only where there is no answer;
     under `excluded` it is not graded.
-
-    Args:
-        items: the items of the relation.
     """
     voted = _count_votes(readings, ["item_id"] if kind.has_votes else ["item_id", "repeat"])
     right = items.select("item_id", "type", "options", right="answer")

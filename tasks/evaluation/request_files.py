@@ -45,7 +45,7 @@ class RequestFiles:
     files: tuple[FileRef, ...]
     """One per file of the edition with items that the model is asked about, under the same name."""
     checks: tuple[Report, ...] = field(default=(), compare=False)
-    """The report of their validation."""
+    """The reports in the record that lists the files, among them that of their validation."""
 
     @property
     def n_samples(self) -> int:

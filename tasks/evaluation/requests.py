@@ -71,13 +71,9 @@ def show_demonstrations(
     return {group: tuple(texts) for group, texts in shots.items()}
 
 
-def build_requests(asked: pl.DataFrame, shots: Shots, settings: RequestSettings) -> Requests:
-    """Return one request per item and repeat. Items that share their demonstrations follow each other.
-
-    Args:
-        asked: items.
-    """
-    ordered = asked.sort(*GROUP[1:], "item_id", maintain_order=True)
+def build_requests(items: pl.DataFrame, shots: Shots, settings: RequestSettings) -> Requests:
+    """Return one request per item and repeat. Items that share their demonstrations follow each other."""
+    ordered = items.sort(*GROUP[1:], "item_id", maintain_order=True)
     prompts, n_dropped = [], []
     for relation, group, form, *item in ordered.select(
         *GROUP, "type", "text", "options", "offered"

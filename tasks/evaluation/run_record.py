@@ -102,8 +102,7 @@ def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
 
 def remove_run(evaluation: Evaluation) -> None:
     """Remove the record, so that readers skip the folder while its files are rewritten."""
-    path = evaluation.root / run_file(evaluation.folder)
-    path.unlink(missing_ok=True)
+    (evaluation.root / run_file(evaluation.folder)).unlink(missing_ok=True)
 
 
 def complete_run(
@@ -114,6 +113,7 @@ def complete_run(
     duration_s: float,
 ) -> None:
     """Write the record, and remove the folder of pending requests."""
+    model = evaluation.model
     write_record(
         evaluation.root / run_file(evaluation.folder),
         {
@@ -123,25 +123,20 @@ def complete_run(
             "max_error_rate": evaluation.scoring.max_error_rate,
             "key": key_run(evaluation, requests.key),
             "requests_key": requests.key,
-            "pairs_per_relation": evaluation.model.pairs_per_relation,
-            "n_demonstrations": _count_demonstrations(evaluation),
+            "pairs_per_relation": model.pairs_per_relation,
+            # Another program asked an imported model, with demonstrations that nobody knows.
+            "n_demonstrations": None if model.engine == "imported" else model.n_demonstrations,
             **vars(report),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "duration_s": round(duration_s, 1),
             **_describe_replies(evaluation, requests),
-            **({} if evaluation.model.price is None else {"price": evaluation.model.price}),
+            **({} if model.price is None else {"price": model.price}),
             "checks": list(scored.checks),
             "files": list_files(scored.files, evaluation.folder),
             "responses": [path.name for path in evaluation.store.list_files()],
         },
     )
     remove_pending_requests(evaluation)
-
-
-def _count_demonstrations(evaluation: Evaluation) -> int | None:
-    """Return how many demonstrations the prompts show; null if another program asked the model."""
-    model = evaluation.model
-    return None if model.engine == "imported" else model.n_demonstrations
 
 
 def _describe_replies(evaluation: Evaluation, requests: RequestFiles) -> dict[str, list[str]]:

@@ -69,10 +69,9 @@ class Subject:
         return hash_json([REQUESTS_VERSION, stored.rows()])
 
     def show_demonstrations(self, items: pl.DataFrame, chains: Mapping[str, str]) -> Shots:
-        """Return group -> its demonstrations, from the held-out items of a relation.
+        """Return group -> its demonstrations, from the held-out ones of these items.
 
         Args:
-            items: items of both splits, or those that are held out.
             chains: item_id -> the chain of thought that is shown, if the model reasons.
         """
         return show_demonstrations(self.kind, items, chains if self.is_reasoned else None)

@@ -141,7 +141,7 @@ def measure_diversity(
 
     The triplets are drawn by their hash, so they are the same for every method.
     """
-    drawn = draw_triplets(triplets, n_triplets)
+    drawn = draw_measured_triplets(triplets, n_triplets)
     texts = (
         _add_statements(samples, statements)
         .join(drawn, on="triplet_id")
@@ -152,7 +152,7 @@ def measure_diversity(
     return pl.DataFrame(rows, schema=DIVERSITY.empty.schema, orient="row")
 
 
-def draw_triplets(triplets: pl.DataFrame, n_triplets: int = N_TRIPLETS) -> pl.DataFrame:
+def draw_measured_triplets(triplets: pl.DataFrame, n_triplets: int = N_TRIPLETS) -> pl.DataFrame:
     """Return triplet_id, head and tail of up to ``n_triplets`` test triplets of each relation."""
     tested = triplets.filter(pl.col("split") == "test")
     drawn = [

@@ -28,7 +28,7 @@ from pretexeval.storage.records import (
 )
 from schemas.columns import Stage
 from schemas.stages import DIVERSITY, GUESSES, SAMPLES, STATEMENTS, TRIPLETS
-from tasks.quality.diversity import DIVERSITY_VERSION, draw_triplets, measure_diversity
+from tasks.quality.diversity import DIVERSITY_VERSION, draw_measured_triplets, measure_diversity
 from tasks.quality.guesses import GUESSES_VERSION, guess_triplets
 from tasks.quality.validation import check_stage
 
@@ -63,7 +63,7 @@ MEASUREMENTS = (
         measure_diversity,
         {"version": str(DIVERSITY_VERSION), "tagger": version("hanta")},
         (diversity_file, diversity_record),
-        draw_triplets,
+        draw_measured_triplets,
     ),
     Measurement(
         GUESSES,

@@ -50,8 +50,7 @@ def build_questions(
     """Return one row per question about the heads of a piece, with the columns of the stage questions.
 
     Args:
-        triplets: the triplets of the piece.
-        sampling: how the triplets were drawn.
+        sampling: how the triplets of the piece were drawn.
         source: what the questions were made from.
     """
     points = collect_points(find_facts(), piece, triplets, sampling)
