@@ -11,6 +11,22 @@ _IS_UNSURE = (pl.col("prediction") == "U").fill_null(value=False)
 _IS_EXCLUDED = (pl.col("scoring_policy") == "excluded") & (_HAS_NO_ANSWER | _IS_UNSURE) | (
     _HAS_ERROR & _HAS_NO_ANSWER
 )
+_TYPE, _TEXT, _ANSWER, _OFFERED = (pl.col(name) for name in ("type", "text", "answer", "offered"))
+_N_OPTIONS = pl.col("options").list.len()
+_IS_RQ, _IS_TFQ = _TYPE == "RQ", _TYPE == "TFQ"
+# The letters of the right options; TFQ have none.
+_RIGHT = _ANSWER.str.split("|").list.last()
+_ANSWER_OF = {"MCQ": "^[A-J]$", "RQ": r"^[TF]\|[A-J]$", "MAQ": "^[A-J](,[A-J])*$", "TFQ": "^[TF]$"}
+_FITS_TYPE = pl.any_horizontal((name == _TYPE) & _ANSWER.str.contains(_ANSWER_OF[name]) for name in TYPES)
+
+
+def _is_an_option(letters: pl.Expr) -> pl.Expr:
+    """Return whether the last of the sorted letters names an option."""
+    positions = letters.str.tail(1).replace_strict(
+        {letter: k for k, letter in enumerate(LETTERS)}, default=None, return_dtype=pl.Int64
+    )
+    return positions < _N_OPTIONS.cast(pl.Int64)
+
 
 ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
     "requests": (
@@ -90,27 +106,6 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
             & (pl.col("n_agreeing") <= pl.col("n_answers")),
         ),
     ),
-}
-
-
-_TYPE, _TEXT, _ANSWER, _OFFERED = (pl.col(name) for name in ("type", "text", "answer", "offered"))
-_N_OPTIONS = pl.col("options").list.len()
-_IS_RQ, _IS_TFQ = _TYPE == "RQ", _TYPE == "TFQ"
-# The letters of the right options; TFQ have none.
-_RIGHT = _ANSWER.str.split("|").list.last()
-_ANSWER_OF = {"MCQ": "^[A-J]$", "RQ": r"^[TF]\|[A-J]$", "MAQ": "^[A-J](,[A-J])*$", "TFQ": "^[TF]$"}
-_FITS_TYPE = pl.any_horizontal((name == _TYPE) & _ANSWER.str.contains(_ANSWER_OF[name]) for name in TYPES)
-
-
-def _is_an_option(letters: pl.Expr) -> pl.Expr:
-    """Return whether the last of the sorted letters names an option."""
-    positions = letters.str.tail(1).replace_strict(
-        {letter: k for k, letter in enumerate(LETTERS)}, default=None, return_dtype=pl.Int64
-    )
-    return positions < _N_OPTIONS.cast(pl.Int64)
-
-
-QUESTION_RULES: dict[str, tuple[Rule, ...]] = {
     "questions": (
         Rule("is_not_blank", "the text has visible characters", ("text",), _TEXT.str.contains(r"\S")),
         Rule(

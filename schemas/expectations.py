@@ -9,11 +9,11 @@ from itertools import zip_longest
 
 import polars as pl
 
-from schemas.answer_rules import ANSWER_RULES, QUESTION_RULES
+from schemas.answer_rules import ANSWER_RULES
 from schemas.columns import Column, Stage
 from schemas.edition_rules import EDITION_RULES, Rule
 
-RULES = {**EDITION_RULES, **ANSWER_RULES, **QUESTION_RULES}
+RULES = EDITION_RULES | ANSWER_RULES
 # Further sets of columns, beside the key, whose values are unique per row.
 UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
     "triplets": (("relation", "head", "is_positive"),),

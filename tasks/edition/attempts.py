@@ -71,16 +71,14 @@ def build_attempts(
     """
     writers = rephraser.writers
     replies = {name: read_replies(writer) for name, writer in writers.items()}
-    rounds = run_rounds(join_entities(statements, triplets), rephraser)
-    try:
-        prompts = next(rounds)
-        while True:
-            for name, of_writer in prompts.items():
-                require_replies(of_writer, replies[name], writers[name])
-            prompts = rounds.send(replies)
-    except StopIteration as end:
-        attempts: pl.DataFrame = end.value
-        return attempts
+    rounds = [run_rounds(join_entities(statements, triplets), rephraser)]
+    attempts: dict[int, pl.DataFrame] = {}
+    waiting = _advance(rounds, [0], None, attempts)
+    while waiting:
+        for name, prompts in waiting[0].items():
+            require_replies(prompts, replies[name], writers[name])
+        waiting = _advance(rounds, [0], replies, attempts)
+    return attempts[0]
 
 
 def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:

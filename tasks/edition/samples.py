@@ -1,6 +1,6 @@
 """Stage samples: the texts that models verify, by method (method, 2.5 and 2.7)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.mixing import (
-    Numbers,
     combine,
     hash_column,
     hash_names,
@@ -39,9 +38,8 @@ class WordingTurns:
     def choose_places(self, rows: pl.DataFrame, n_wordings: int) -> NDArray[np.int64]:
         """Return the place of the wording of each variant, which begins with a wording of its own."""
         first = combine("series", "wording", str(self.turn.seed), read_ids(rows["variant_id"]))
-        n_turns = rows.join(self.n_turns, on=["head", "is_positive"], how="left", maintain_order="left")[
-            "n_turns"
-        ]
+        joined = rows.join(self.n_turns, on=["head", "is_positive"], how="left", maintain_order="left")
+        n_turns = joined["n_turns"]
         shifts = {n: self.turn.shift_wording(n, n_wordings) for n in n_turns.unique()}
         shifted = n_turns.replace_strict(shifts, return_dtype=pl.Int64).to_numpy()
         places: NDArray[np.int64] = (first % np.uint64(n_wordings)).astype(np.int64) + shifted
@@ -93,17 +91,12 @@ def draw_wordings(
     for name, cell in prototypes.cells.items():
         is_here = (rows["transformation"] == name).to_numpy()
         wordings = sorted(cell.wordings)
-        chosen[is_here] = np.array(wordings, object)[_find_least(drawn[is_here], wordings)]
+        least = mix_bits(drawn[is_here][:, None] ^ hash_names(wordings)[None, :]).argmin(axis=1)
+        chosen[is_here] = np.array(wordings, object)[least]
         if turns is not None and (is_due := is_here & ~is_held_out).any():
             places = turns.choose_places(rows.filter(is_due), len(cell.wordings))
             chosen[is_due] = np.array(cell.wordings, object)[places]
     return pl.Series(chosen.tolist(), dtype=pl.String)
-
-
-def _find_least(drawn: Numbers, wordings: Sequence[str]) -> NDArray[np.int64]:
-    """Return for each variant the place of the wording with the least number."""
-    places: NDArray[np.int64] = mix_bits(drawn[:, None] ^ hash_names(wordings)[None, :]).argmin(axis=1)
-    return places
 
 
 TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}

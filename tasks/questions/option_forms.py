@@ -96,8 +96,8 @@ _HEAD_ENDS = re.compile(
     r"consistent|causing|resulting|leading|lining|around|surrounding|arranged|directed|derived|mediated|produced|attached|filled|covered|staining|when|as|located|involving|"
     r"throughout|upon|near|up)\s"
 )
-_ADJECTIVE_ENDS = ("al", "ar", "ary", "ic", "ick", "in", "ive", "ous", "ed", "ent")
-_SINGULAR_ENDINGS = ("ss", "us", "is", "'s", "’s", "ous")
+_ADJECTIVE_ENDS = ("al", "ar", "ary", "ic", "ick", "in", "ive", "ed", "ent")
+_SINGULAR_ENDINGS = ("ss", "us", "is", "'s", "’s")
 
 
 class Form(Enum):
@@ -166,11 +166,8 @@ def _find_number(option: str) -> Form:
         return Form.OTHER
     if len(parts) > 1:
         # In "thick and thin blood smear", "thick" is no noun.
-        is_adjective = " " not in parts[0] and " " in parts[-1] and not parts[0].endswith("s")
-        is_adjective = (
-            is_adjective and not is_plural(parts[-1].split()[-1]) and parts[0].endswith(_ADJECTIVE_ENDS)
-        )
-        return Form.OTHER if is_adjective else Form.JOINED
+        is_adjective = parts[0].endswith(_ADJECTIVE_ENDS) and " " not in parts[0] and " " in parts[-1]
+        return Form.OTHER if is_adjective and not is_plural(parts[-1].split()[-1]) else Form.JOINED
     if "," in plain and (re.search(r",\s\w+ing\b", plain) or not re.search(r"\s(?:and|or)\s", plain)):
         return Form.OTHER
     return Form.PLURAL if is_plural(re.split(r"[\s/-]", head)[-1]) else Form.SINGULAR

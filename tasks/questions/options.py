@@ -72,7 +72,9 @@ def _draw_balanced(points: Points, drawn: Sequence[Point], salt: tuple[str, ...]
     # Points without a pair come last, so that their true tails are chosen after all others are counted.
     order = sorted(draw_order(by_name, *salt, "order"), key=lambda name: by_name[name].pair is None)
     choose_one, choose_several = _RightTails(drawn), _RightTails(drawn)
-    true = {name: choose_one.choose(by_name[name], _list_pair_true(by_name[name]), 1) for name in order}
+    pairs = {name: by_name[name].pair for name in order}
+    first = {name: () if pair is None else (pair.true,) for name, pair in pairs.items()}
+    true = {name: choose_one.choose(by_name[name], first[name], 1) for name in order}
     one_right = [_ask(point, true[point.name], _list_pair_false(point), 1 + point.n_wrong) for point in drawn]
     false = _share(points, one_right, (*salt, "MCQ"))
     counts = _draw_counts(drawn, salt)
@@ -112,10 +114,6 @@ def _draw_counts(points: Iterable[Point], salt: tuple[str, ...]) -> dict[str, in
         counts[name] = numbers[n_before[numbers] % len(numbers)] if numbers else 0
         n_before[numbers] += 1
     return counts
-
-
-def _list_pair_true(point: Point) -> tuple[str, ...]:
-    return () if point.pair is None else (point.pair.true,)
 
 
 def _list_pair_false(point: Point) -> tuple[str, ...]:

@@ -99,14 +99,9 @@ def collect_points(
 
 def _list_pairs(triplets: pl.DataFrame) -> dict[str, Pair]:
     """Return head -> its pair."""
-    tails: dict[str, dict[bool, str]] = {}
-    ids = {}
-    for head, tail, is_positive, pair_id in triplets.select(
-        "head", "tail", "is_positive", "pair_id"
-    ).iter_rows():
-        tails.setdefault(head, {})[is_positive] = tail
-        ids[head] = pair_id
-    return {head: Pair(ids[head], tail_of[True], tail_of[False]) for head, tail_of in tails.items()}
+    true, false = (triplets.filter(is_positive=is_positive) for is_positive in (True, False))
+    pairs = true.join(false.select("pair_id", false="tail"), on="pair_id")
+    return {head: Pair(*pair) for head, *pair in pairs.select("head", "pair_id", "tail", "false").iter_rows()}
 
 
 class _PointBuilder:

@@ -15,7 +15,7 @@ from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
-from schemas.answer_rules import QUESTION_RULES
+from schemas.answer_rules import ANSWER_RULES
 from schemas.choices import Negatives
 from schemas.question_stages import QUESTIONS
 from tasks.drawing.pieces import Piece, TripletSampling
@@ -99,7 +99,7 @@ def require_sound(frame: pl.DataFrame, rows: pl.DataFrame, triplets: pl.DataFram
     assert set(pairs) == set(frame["pair_id"].drop_nulls())
     assert frame["question_id"].is_unique().all()
     assert frame.schema == QUESTIONS.empty.schema
-    for rule in QUESTION_RULES["questions"]:
+    for rule in ANSWER_RULES["questions"]:
         assert frame.select(rule.holds.all()).item(), rule.name
     for question in frame.to_dicts():
         head, offered, answer = question["head"], question["offered"], question["answer"]
