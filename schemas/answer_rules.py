@@ -1,4 +1,4 @@
-"""Row rules of the stages of questions, and of an evaluation: from its requests to its predictions."""
+"""Row rules of the stage questions, and of the stages of an evaluation, from requests to predictions."""
 
 import polars as pl
 

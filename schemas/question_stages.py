@@ -1,4 +1,4 @@
-"""The stages of questions: a knowledge point asked from four sides (MultifacetEval, sections 3.2 and 3.3)."""
+"""The stage questions: a knowledge point asked from four sides (MultifacetEval, sections 3.2 and 3.3)."""
 
 from typing import get_args
 

@@ -139,7 +139,7 @@ class ModelSession:
     def ask(self, prompts: Iterable[KeyedPrompt], sampling: Sampling, on_progress: Advance) -> None:
         """Ask prompts and store every answer, also if this raises or is interrupted.
 
-        On a nearly full disk, the engine ends when no more answers fit, and begins again after the storing.
+        On a nearly full disk, the engine gets no more prompts until the answers so far are stored.
 
         Args:
             prompts: keys and prompts, which are read when the engine has room for them.
@@ -158,6 +158,8 @@ class ModelSession:
         self, first: KeyedPrompt, rest: Iterator[KeyedPrompt], sampling: Sampling, on_progress: Advance
     ) -> KeyedPrompt | None:
         """Ask prompts until none is left, no more answers fit on the disk, or many in a row have failed.
+
+        The first call asks an endpoint at most N_TRIAL prompts.
 
         Return the prompt that was taken and not asked, if there is one.
         """

@@ -1,6 +1,6 @@
 """Stage attempts: rewordings by a language model, until the gate accepts one (method, 2.5 and 2.6).
 
-The rounds of a relation are a generator. It yields the prompts of a round and continues when it is given the
+The rounds of a piece are a generator. It yields the prompts of a round and continues when it is given the
 replies. The same code therefore runs the rounds while a model is asked and from stored replies.
 """
 
@@ -64,7 +64,7 @@ def build_attempts(
     rephraser: Rephraser,
     read_replies: Callable[[Writer], Replies],
 ) -> pl.DataFrame:
-    """Return the attempts of one relation from stored replies; columns as in the stage attempts.
+    """Return the attempts of one piece from stored replies; columns as in the stage attempts.
 
     Raises:
         InputError: a reply is missing.
@@ -82,10 +82,10 @@ def build_attempts(
 
 
 def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
-    """Yield the prompts of each step, receive their replies, and return the attempts of the relation.
+    """Yield the prompts of each step, receive their replies, and return the attempts of the piece.
 
     Args:
-        statements: the statements of one relation, with the head and the tail of their triplets.
+        statements: the statements of one piece, with the head and the tail of their triplets.
     """
     if rephraser.is_limited_by_panel:
         replies = yield {PANEL: rephraser.build_panel_prompts()}
@@ -174,15 +174,15 @@ def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 def ask_rounds(
     store: Store,
-    relations: Iterable[pl.DataFrame],
+    pieces: Iterable[pl.DataFrame],
     rephraser: Rephraser,
     show: ShowProgress,
     load: LoadEngine = load_engine,
 ) -> list[pl.DataFrame]:
-    """Ask for every attempt that these relations need, and return the attempts of each relation.
+    """Ask for every attempt that these pieces need, and return the attempts of each piece.
 
     Args:
-        relations: the statements of each relation, with the head and the tail of their triplets.
+        pieces: the statements of each piece, with the head and the tail of their triplets.
         show: opens a progress display for the prompts of one round.
 
     Raises:
@@ -190,15 +190,15 @@ def ask_rounds(
             it gave are kept.
     """
     writers = rephraser.writers
-    rounds = [run_rounds(rows, rephraser) for rows in relations]
+    rounds = [run_rounds(rows, rephraser) for rows in pieces]
     attempts: dict[int, pl.DataFrame] = {}
     waiting = _advance(rounds, list(range(len(rounds))), None, attempts)
     n_rounds = dict.fromkeys(writers, 0)
     while waiting:
         replies: dict[str, Replies] = {}
         for name, writer in writers.items():
-            asking = [of_relation[name] for of_relation in waiting.values() if name in of_relation]
-            # All relations wait for the same panel.
+            asking = [of_piece[name] for of_piece in waiting.values() if name in of_piece]
+            # All pieces wait for the same panel.
             if prompts := [*chain.from_iterable(asking[:1] if name == PANEL else asking)]:
                 n_rounds[name] += 1
                 with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(prompts)) as advance:
@@ -215,12 +215,12 @@ def _advance(
     replies: dict[str, Replies] | None,
     attempts: dict[int, pl.DataFrame],
 ) -> dict[int, PromptsByWriter]:
-    """Give these relations their replies, and return the next prompts of those that are not finished.
+    """Give these pieces their replies, and return the next prompts of those that are not finished.
 
     Args:
-        numbers: the positions of the relations in ``rounds``.
+        numbers: the positions of the pieces in ``rounds``.
         replies: None to start the rounds.
-        attempts: receives the attempts of each relation that is finished.
+        attempts: receives the attempts of each piece that is finished.
     """
     waiting = {}
     for number in numbers:

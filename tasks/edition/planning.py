@@ -28,8 +28,8 @@ MAX_SHARE = 0.2
 def plan_edition(config: Config) -> Edition:
     """Return the edition that a configuration describes, without writing anything.
 
-    The last plan is cached while the files that it was read from are unchanged, so that the flows of one
-    command read the knowledge base once.
+    The last plan is cached while the files that the configuration names are unchanged, so that the flows of
+    one command read the knowledge base once.
 
     Raises:
         InputError: the knowledge base or the pool cannot be used, or the pool lacks a relation.
@@ -72,7 +72,7 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
 
 
 def _list_stamps(config: Config) -> tuple[object, ...]:
-    """Return the size and modification time of every file that a plan is read from, as a cache key."""
+    """Return the size and modification time of every file that the configuration names, as a cache key."""
     questions = config.questions
     named = (
         *(value for value in vars(config.knowledge).values() if isinstance(value, Path)),

@@ -130,7 +130,7 @@ def build_samples(
     read_replies: Callable[[Writer], Replies],
     find_turns: Callable[[], WordingTurns | None] = lambda: None,
 ) -> pl.DataFrame:
-    """Return the samples of one relation by every method of the edition; columns as in the stage samples.
+    """Return the samples of one piece by every method of the edition; columns as in the stage samples.
 
     Args:
         attempts: the attempts of the rephraser; None if no language model rewords statements.
@@ -204,7 +204,7 @@ def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephrase
     A rewording that no gate has checked is used as it is.
 
     Args:
-        attempts: the attempts of the same relation by this rephraser.
+        attempts: the attempts at these statements by this rephraser.
         rephraser: the model id.
     """
     is_unchecked = pl.col("reasons").list.contains(GATE_OFF)

@@ -1,1 +1,1 @@
-"""Validate the rows of stages, and measure the diversity of samples."""
+"""Validate the rows of stages, and measure the samples of editions."""
