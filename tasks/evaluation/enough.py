@@ -44,11 +44,15 @@ def weigh_items(items: pl.DataFrame) -> pl.DataFrame:
         items: the tested items of one file of samples, with all samples of their pairs.
     """
     units = draw_order(items["unit_id"].unique(), "asked")
-    is_chosen = [int(hash_text("asked in full", unit), 16) % FULL_SHARE > 0 for unit in units]
+    is_partial = [int(hash_text("asked in full", unit), 16) % FULL_SHARE > 0 for unit in units]
     pairs = pl.DataFrame(
-        {"unit_id": units, "turn": (np.arange(len(units)) + 1) / max(len(units), 1), "is_chosen": is_chosen},
-        {"unit_id": pl.String, "turn": pl.Float64, "is_chosen": pl.Boolean},
-    ).with_columns(rank=pl.when("is_chosen").then(pl.col("is_chosen").cum_sum().cast(pl.Int64) - 1))
+        {
+            "unit_id": units,
+            "turn": (np.arange(len(units)) + 1) / max(len(units), 1),
+            "is_partial": is_partial,
+        },
+        {"unit_id": pl.String, "turn": pl.Float64, "is_partial": pl.Boolean},
+    ).with_columns(rank=pl.when("is_partial").then(pl.col("is_partial").cum_sum().cast(pl.Int64) - 1))
     triplet = (*PAIR, "is_positive")
     is_negated = pl.col("form").is_in(_NEGATED).fill_null(value=False)
     order = pl.col("form").replace_strict(_PLACES, default=0, return_dtype=pl.Int64)
