@@ -249,7 +249,7 @@ class _Assignment:
         return alike, costs
 
     def _price_repeats(self, turn: SeriesTurn) -> NDArray[np.int64]:
-        """Return for the facts (rows) and all heads (columns) what tails cost whose turn it is not."""
+        """Return what tails cost whose turn it is not: one row per fact, one column per head."""
         block, numbers = self.block, self.known.numbers
         salt = ("series", str(turn.seed), self.salt[1], "negative")
         of_tails = combine(*salt, "tail", numbers[block.tails])

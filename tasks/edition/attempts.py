@@ -46,9 +46,6 @@ def list_rule_reasons(attempts: pl.DataFrame) -> list[list[str]]:
     ]
 
 
-COLLISION = "collision"
-NO_TEXT = "no text"
-
 PromptsByWriter = dict[str, list[WriterPrompt]]
 """Role of a writer (`Rephraser.writers`) -> the prompts that it must reply to."""
 Rounds = Generator[PromptsByWriter, dict[str, Replies], pl.DataFrame]
@@ -136,7 +133,7 @@ def _leave_unchecked(rows: Iterable[dict[str, Any]]) -> None:
     """Say in every row with a text that the gate was off."""
     for row in rows:
         if row["text"] is not None:
-            row["reasons"] = (GATE_OFF if row["text"] else NO_TEXT,)
+            row["reasons"] = (GATE_OFF if row["text"] else "no text",)
 
 
 def _apply_gate(rows: Sequence[dict[str, Any]], rephraser: Rephraser, text_labels: dict[str, bool]) -> None:
@@ -163,7 +160,7 @@ def _apply_gate(rows: Sequence[dict[str, Any]], rephraser: Rephraser, text_label
     collides = find_collisions([row["text"] for row in kept], [row["label"] for row in kept], text_labels)
     for row, is_colliding in zip(kept, collides, strict=True):
         if is_colliding:
-            row["reasons"] = (COLLISION,)
+            row["reasons"] = ("collision",)
 
 
 def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """The two risks of negatives: how easily labels are guessed from names, and how many false twins are true.
 
-Whoever makes one smaller may make the other larger, so they are measured together, for each relation.
+A change that makes one smaller may make the other larger, so they are measured together, for each relation.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -33,7 +33,7 @@ class WordingTurns:
 
     turn: SeriesTurn
     n_turns: pl.DataFrame
-    """The columns head, is_positive and n_turns: after how many editions the triplet comes back."""
+    """The columns head, is_positive and n_turns, the number of editions until the triplet comes back."""
 
     def choose_places(self, rows: pl.DataFrame, n_wordings: int) -> NDArray[np.int64]:
         """Return the place of the wording of each variant, which begins with a wording of its own."""
@@ -57,14 +57,13 @@ def find_wording_turns(
     heads = chosen.list_tested(piece).to_frame("head")
     positives = facts.list_tested(heads).group_by("head").agg(n_turns=pl.len().cast(pl.Int64))
     asserted = facts.list_asserted(heads).group_by("head").agg(n_asserted=pl.len().cast(pl.Int64))
+    n_possible = [NEGATIVE_TURNS] * heads.height
     if sampling.negatives == "uniform":
         possible = chosen.evidence.judge(heads["head"]).iterate_possible()
-        n_possible = pl.Series([int(are_possible.sum()) for are_possible in possible], dtype=pl.Int64)
-        others = heads.with_columns(n_turns=n_possible)
-    else:
-        others = heads.with_columns(n_turns=pl.lit(NEGATIVE_TURNS, pl.Int64))
+        n_possible = [int(are_possible.sum()) for are_possible in possible]
+    others = heads.with_columns(n_possible=pl.Series(n_possible, dtype=pl.Int64))
     negatives = others.join(asserted, on="head", how="left").select(
-        "head", n_turns=pl.coalesce("n_asserted", "n_turns")
+        "head", n_turns=pl.coalesce("n_asserted", "n_possible")
     )
     n_turns = [positives.with_columns(is_positive=True), negatives.with_columns(is_positive=False)]
     assert chosen.turn is not None

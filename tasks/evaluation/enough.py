@@ -23,7 +23,7 @@ PAIR = ("unit_id", "group")
 """The samples of one pair by one method."""
 FIRST_LOOK = 100
 LOOK_FACTOR = 1.25
-"""A look at the precision takes so many pairs at first, and then so many times as many as the last one."""
+"""An evaluation with a precision may end after FIRST_LOOK pairs, and after each LOOK_FACTOR times as many."""
 _NEGATED = [transformation.name for transformation in TRANSFORMATIONS if transformation.is_negated]
 _PLACES = {name: place for place, name in enumerate(NAMES)}
 

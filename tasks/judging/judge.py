@@ -22,7 +22,7 @@ INSTRUCTION = (
 NOT_IMPLIED, NOT_IMPLYING, NO_VERDICT = "not implied", "not implying", "no verdict"
 VERDICTS = frozenset({NOT_IMPLIED, NOT_IMPLYING, NO_VERDICT})
 MAX_UNREAD_RATE = 0.01
-"""Share of the judged rewordings without a verdict from which a warning says so."""
+"""A warning is given if a larger share of the judged rewordings has no verdict."""
 
 
 @dataclass(frozen=True)

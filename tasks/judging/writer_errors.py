@@ -28,6 +28,7 @@ LIMITS: tuple[Limit, ...] = (None, 8, 4, 2, 1, 0)
 PANEL = Path(__file__).with_name("panel.tsv")
 CALIBRATION = Path(__file__).with_name("gate_calibration.tsv")
 COUNTS = ("n_sound", "n_rejected", "n_wrong", "n_caught")
+# Reasons of the gate (pretexeval/gate/check.py).
 NEW_WORDS = "new words"
 NO_EVIDENCE = frozenset({"unchanged", "no text"})
 LOST_NAMES = frozenset({"head lost", "tail lost"})
