@@ -21,7 +21,7 @@ from pretexeval.storage.withdrawals import require_published
 from tasks.asking.prompts import PromptForm
 from tasks.drawing.pieces import split_piece
 from tasks.evaluation.requests import RequestSettings
-from tasks.evaluation.subject import OF_SAMPLES, Subject, select_subject
+from tasks.evaluation.subject import Subject, select_subject
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Evaluation:
     storage: StorageConfig
     edition_id: str
     model: ModelConfig
-    subject: Subject = OF_SAMPLES
+    subject: Subject = field(default_factory=Subject)
     scoring: ScoringConfig = field(default_factory=ScoringConfig)
     period: str | None = None
     """The period of a schedule in which the anchors of the edition are asked; None for other editions."""

@@ -1,13 +1,13 @@
 """Subject of an evaluation: the samples of an edition, or its questions, in a setting."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
-from pretexeval.config.questions import UNSURE, ChainOfThoughtConfig, QuestionsConfig, Setting
+from pretexeval.config.questions import UNSURE, Setting
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Sampling
@@ -41,12 +41,12 @@ class Subject:
     """The items that a model is asked about, and the setting."""
 
     kind: ItemKind = SAMPLE_ITEMS
-    questions: QuestionsConfig = field(default_factory=QuestionsConfig)
-    chain_of_thought: ChainOfThoughtConfig = field(default_factory=ChainOfThoughtConfig)
     setting: Setting | None = None
     """Setting of questions, or UNSURE for samples with a third answer; None: samples with two answers."""
     n_repeats: int = 1
     """Number of times that each prompt is asked."""
+    max_tokens: int | None = None
+    """The most tokens of an answer to a question; None: samples, whose limit is in the model's table."""
     imported: ResponseStore | None = None
     """The imported responses, of which the evaluation then consists. No model is asked."""
 
@@ -88,19 +88,20 @@ class Subject:
 
     def build_sampling(self, model: ModelConfig) -> Sampling:
         """Return the sampling parameters with which a model is asked; by default greedy."""
-        if self.setting is None:
-            return _build_sample_sampling(model)
-        if self.setting == UNSURE:
+        is_completion = model.prompt_style == "completion"
+        if self.max_tokens is None:
+            stop: tuple[str, ...] = SAMPLE_STOP_TEXTS if is_completion else ()
             # The texts at which generation ends early do not contain Unsure.
-            return _build_sample_sampling(model.model_copy(update={"early_stop": False}))
-        stop = QUESTION_STOP_TEXTS if model.prompt_style == "completion" else ()
-        if not self.is_reasoned:
-            return model.adapt(Sampling(self.questions.max_tokens, model.temperature, model.seed, stop))
-        n_tokens = self.chain_of_thought.max_tokens
-        return model.adapt(Sampling(n_tokens, CHAIN_TEMPERATURE, seed=0, stop=stop, top_p=CHAIN_TOP_P))
-
-
-OF_SAMPLES = Subject()
+            if model.early_stop and self.setting != UNSURE:
+                stop += ANSWER_TEXTS
+                model = model.model_copy(update={"extra_body": model.extra_body | KEEP_STOP_TEXT})
+            return model.adapt(
+                Sampling(model.max_tokens, model.temperature, model.seed, stop, model.logprobs)
+            )
+        stop = QUESTION_STOP_TEXTS if is_completion else ()
+        if self.is_reasoned:
+            return model.adapt(Sampling(self.max_tokens, CHAIN_TEMPERATURE, 0, stop, top_p=CHAIN_TOP_P))
+        return model.adapt(Sampling(self.max_tokens, model.temperature, model.seed, stop))
 
 
 def select_subject(config: Config, model: ModelConfig, setting: Setting | None) -> Subject:
@@ -108,15 +109,8 @@ def select_subject(config: Config, model: ModelConfig, setting: Setting | None) 
     if setting is None:
         return Subject(n_repeats=model.repeats)
     if setting == UNSURE:
-        return Subject(UNSURE_ITEMS, setting=setting, n_repeats=model.repeats)
-    chain = config.chain_of_thought
-    n_repeats = chain.repeats if setting == "chain_of_thought" else 1
-    return Subject(QUESTION_ITEMS, config.questions, chain, setting, n_repeats)
-
-
-def _build_sample_sampling(model: ModelConfig) -> Sampling:
-    stop: tuple[str, ...] = SAMPLE_STOP_TEXTS if model.prompt_style == "completion" else ()
-    if model.early_stop:
-        stop += ANSWER_TEXTS
-        model = model.model_copy(update={"extra_body": model.extra_body | KEEP_STOP_TEXT})
-    return model.adapt(Sampling(model.max_tokens, model.temperature, model.seed, stop, model.logprobs))
+        return Subject(UNSURE_ITEMS, setting, model.repeats)
+    if setting == "chain_of_thought":
+        chain = config.chain_of_thought
+        return Subject(QUESTION_ITEMS, setting, chain.repeats, chain.max_tokens)
+    return Subject(QUESTION_ITEMS, setting, max_tokens=config.questions.max_tokens)
