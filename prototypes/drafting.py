@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
 
 import polars as pl
 
@@ -54,7 +53,7 @@ _VOWEL = re.compile(r"[aeioAEIO]|u(?!ni|r[ei]|t[ei]|s[eu])|[FHLMNRSX][A-Z]")
 _EMPTY = re.compile(
     r"^If(?: a patient)?|\b(?:the|this|these|an?)\b|\b(?:is|are) (?:one|something|things) that|\[[XY]\]"
 )
-_Pair: TypeAlias = tuple[str, str]
+_Pair = tuple[str, str]
 """Words that affirm, and words that deny the same."""
 
 

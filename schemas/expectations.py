@@ -91,7 +91,7 @@ def find_breaking(rule: Rule) -> pl.Expr:
 
 
 def breaks_rules(stage: Stage, frame: pl.DataFrame) -> bool:
-    """Return whether the rows break a rule of the stage that is no mere warning."""
+    """Return whether the rows break a rule of the stage, apart from warnings."""
     rules = [rule for rule in list_rules(stage) if not rule.is_warning]
     return any(count_unexpected(rules, frame))
 

@@ -182,7 +182,7 @@ CUT = (
 def find_equal_counts(prompts: Sequence[Prompt], completions: Sequence[Completion]) -> str:
     """Return what shows that the server cut all prompts to one length; nothing if it did not.
 
-    A count of more than half the characters is that of a server that fills prompts up to a length.
+    A count of more than half the characters shows that the server fills prompts up to a length.
     """
     counted = _pair_counts(prompts, completions)
     lengths = [len(text) for text, _ in counted]

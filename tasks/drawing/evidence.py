@@ -89,7 +89,7 @@ class Evidence:
         self.with_tails = (2 * (listed.T @ in_columns) + PRIOR_HEADS * self._special).tocsr()
         """Twice the number of heads that have the tail of the row and that of the column."""
         self.with_words = (2 * (words.T @ in_columns)).tocsr()
-        """Likewise, with a word of the name in the row."""
+        """Twice the number of heads with the word of the row in their names, and the tail of the column."""
         self.of_tails = _weigh(self.with_tails, self.n_of_tails)
         self.of_words = _weigh(self.with_words, self.n_of_words)
         self.chances, self.max_chance = self._calibrate(JudgedHeads(self, order, listed, words))
@@ -396,7 +396,7 @@ class Terms(NamedTuple):
 
 
 def _add_peers(sums: Sums, peers: Peers) -> NDArray[np.float64]:
-    """Return the evidence of pairs with that of the peers, who are one head besides the imagined ones."""
+    """Return the evidence of pairs and of their peers, which count as one head besides the imagined ones."""
     evidence: NDArray[np.float64] = sums - NEPER * np.log1p(-peers.evidence / (PRIOR_HEADS + 1))
     return evidence
 

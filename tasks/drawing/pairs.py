@@ -44,7 +44,7 @@ TIE_BITS = 12
 ASSERTED = COST_RANGE + CHANCE
 """Discount of a negative that the base asserts: more than any resemblance costs."""
 NOT_DUE = 10 * COST_RANGE
-"""Cost of a tail whose turn in a series has not come: more than resemblance and a chance below 59 %."""
+"""Cost of a tail that is not due in its series: more than resemblance and a chance below 59 % together."""
 LEAVING_OUT = (850, 2**30)
 """The prices of leaving out a head. The second one, with which as many heads as possible are kept, is tried
 if fewer than MIN_KEPT of the heads of the block are kept with the first one."""
@@ -70,7 +70,7 @@ def draw_balanced(
 ) -> pl.DataFrame:
     """Return the columns head, positive and negative, for the heads of each block that are kept.
 
-    In a series of editions, tails are preferred whose turn it is.
+    In a series of editions, tails that are due are preferred.
     """
     if not blocks:
         return pl.DataFrame(schema=PAIRS_SCHEMA)
@@ -97,7 +97,10 @@ def _order_tails(facts: RelationFacts, heads: pl.Series, seed: str, turn: Series
 
 @dataclass(frozen=True)
 class _Block:
-    """Heads whose tails are assigned together. Names are positions in `_KnownNames.names`."""
+    """Heads whose tails are assigned together. Names are positions in `_KnownNames.names`.
+
+    The matrices have one row per fact that can be a positive, and one column per head.
+    """
 
     heads: Rows
     own: Rows
@@ -105,13 +108,13 @@ class _Block:
     tails: Rows
     """The tail of each of these facts."""
     is_due: Flags
-    """True for each fact whose turn it is in a series of editions."""
+    """True for each fact that is due in a series of editions."""
     is_excluded: Flags
-    """One row per fact, one column per head: whether its tail may not be a negative of the head."""
+    """Matrix: true where the tail may not be a negative of the head."""
     is_asserted: Flags
-    """Likewise: whether the base asserts that it is false."""
+    """Matrix: true where the base asserts that the tail is false of the head."""
     chances: NDArray[np.int64]
-    """Likewise: the chance that it is true, in ten-thousandths."""
+    """Matrix: the chance that the tail is true of the head, in ten-thousandths."""
 
     @cached_property
     def starts(self) -> Rows:
@@ -249,7 +252,7 @@ class _Assignment:
         return alike, costs
 
     def _price_repeats(self, turn: SeriesTurn) -> NDArray[np.int64]:
-        """Return what tails cost whose turn it is not: one row per fact, one column per head."""
+        """Return the costs of tails that are not due in the series: one row per fact, one column per head."""
         block, numbers = self.block, self.known.numbers
         salt = ("series", str(turn.seed), self.salt[1], "negative")
         of_tails = combine(*salt, "tail", numbers[block.tails])

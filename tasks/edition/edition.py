@@ -183,7 +183,7 @@ class Edition:
 
     @property
     def as_written(self) -> list[str]:
-        """The relations whose wordings nobody has reviewed, because they are from a pool of one's own."""
+        """The relations that differ from the bundled pool, so that nobody has reviewed their wordings."""
         worded = self.base.relations if self.has_triplets else []
         return [relation for relation in worded if not self.pool.is_reviewed(relation)]
 

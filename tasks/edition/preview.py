@@ -147,8 +147,8 @@ def require_wordings_of_pool(edition: Edition) -> None:
 def require_buildable(edition: Edition) -> Balance:
     """Check that the edition can be built, by building its rows in memory, one piece after another.
 
-    Texts that a language model has yet to write are not checked. The figures of an edition that is built are
-    those of its manifest; those of another one lack the wrong twins, and there are none of anchors.
+    Texts that a language model has yet to write are not checked. Return the figures in the manifest of an
+    edition that is built. Of another edition, return figures without wrong twins; of anchors, none.
 
     Raises:
         InputError: what the build would raise.

@@ -49,7 +49,7 @@ class WordingTurns:
 def find_wording_turns(
     piece: Piece, find_facts: Callable[[], RelationFacts], sampling: TripletSampling
 ) -> WordingTurns | None:
-    """Return whose turn it is for the tested heads of a piece; None for an edition by itself."""
+    """Return the turns of the wordings of the tested heads of a piece; None for an edition by itself."""
     if sampling.turn is None:
         return None
     facts = find_facts()
@@ -134,7 +134,7 @@ def build_samples(
     Args:
         attempts: the attempts of the rephraser; None if no language model rewords statements.
         read_replies: returns every stored reply of a writer; used for method llmeval only.
-        find_turns: returns whose turn it is in a series of editions; used for the rephraser `reviewed` only.
+        find_turns: returns the turns in a series of editions; used for the rephraser `reviewed` only.
 
     Raises:
         InputError: the pool lacks wordings that are needed, or a reply is missing.

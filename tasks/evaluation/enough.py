@@ -112,7 +112,7 @@ def order_cells(judged: pl.DataFrame) -> dict[str, list[int]]:
     changes the number of prompts, and no score.
 
     Args:
-        judged: as of `decide_pairs`.
+        judged: as `decide_pairs` takes them.
     """
     orders = {}
     for (group,), rows in judged.filter(pl.col("weight") == 1).group_by("group", maintain_order=True):
@@ -192,7 +192,7 @@ def select_needed(judged: pl.DataFrame, looks: Sequence[float]) -> pl.DataFrame:
     """Return the item_id of the items that are scored: those with an answer, up to the last look.
 
     Args:
-        judged: as of `decide_pairs`, all items of an evaluation.
+        judged: as `decide_pairs` takes them, all items of an evaluation.
     """
     look = find_last_look(decide_pairs(judged), looks)
     return judged.filter(pl.col("is_answered") & (pl.col("turn") <= look)).select("item_id")
@@ -215,7 +215,7 @@ def measure_half_width(judged: pl.DataFrame, clusters: pl.DataFrame) -> float:
     It is 1 while no pair is decided.
 
     Args:
-        judged: as of `decide_pairs`.
+        judged: as `decide_pairs` takes them.
         clusters: unit_id, head, true_tail and false_tail.
     """
     decided = decide_pairs(judged).drop_nulls("is_mastered").join(clusters, on="unit_id", how="inner")

@@ -44,16 +44,11 @@ class Measurement:
     """Takes the rows of the inputs, in their order."""
     dependencies: Mapping[str, str]
     """The versions of the measurement and of the package that it uses."""
-    locate: tuple[Callable[[str], str], Callable[[str], str]]
-    """Return the paths of the file and of its record under the root, for the name of an edition."""
+    locate: Callable[[str], tuple[str, str]]
+    """Returns the paths of the file and of its record under the root, for the name of an edition."""
     select: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     """Returns those of the triplets that are measured: by default all. Only their rows are kept of the other
     inputs, which are read one file after another."""
-
-    def list_paths(self, edition_id: str) -> tuple[str, str]:
-        """Return the paths of the file and of its record under the root."""
-        file, record = self.locate
-        return file(edition_id), record(edition_id)
 
 
 MEASUREMENTS = (
@@ -62,7 +57,7 @@ MEASUREMENTS = (
         (TRIPLETS, SAMPLES, STATEMENTS),
         measure_diversity,
         {"version": str(DIVERSITY_VERSION), "tagger": version("hanta")},
-        (diversity_file, diversity_record),
+        lambda edition_id: (diversity_file(edition_id), diversity_record(edition_id)),
         draw_measured_triplets,
     ),
     Measurement(
@@ -70,7 +65,7 @@ MEASUREMENTS = (
         (TRIPLETS,),
         guess_triplets,
         {"version": str(GUESSES_VERSION), "trees": version("scikit-learn")},
-        (guesses_file, guesses_record),
+        lambda edition_id: (guesses_file(edition_id), guesses_record(edition_id)),
     ),
 )
 
@@ -90,7 +85,7 @@ def measure_edition(root: Path, edition_id: str) -> list[Path]:
 
 def _provide_file(root: Path, edition_id: str, measurement: Measurement) -> Path:
     """Write the file of a measurement and its record, unless they are up to date, and return its path."""
-    path, record = measurement.list_paths(edition_id)
+    path, record = measurement.locate(edition_id)
     inputs = [
         (stage, list(read_manifest_files(root, edition_id, stage.name).values()))
         for stage in measurement.inputs
@@ -128,13 +123,13 @@ def is_measured(root: Path, edition_id: str) -> bool:
     """Return whether everything was measured that a publication measures, and its files are as recorded."""
     if not read_manifest_files(root, edition_id, TRIPLETS.name):
         return True
-    return all(is_file_recorded(root, *kind.list_paths(edition_id)) for kind in MEASUREMENTS)
+    return all(is_file_recorded(root, *kind.locate(edition_id)) for kind in MEASUREMENTS)
 
 
 def repair_measurements(root: Path, edition_ids: Iterable[str]) -> None:
     """Measure editions again whose measured files, or the records of these, were lost or changed."""
     for edition_id in edition_ids:
-        places = [kind.list_paths(edition_id) for kind in MEASUREMENTS]
+        places = [kind.locate(edition_id) for kind in MEASUREMENTS]
         written = [paths for paths in places if any((root / path).exists() for path in paths)]
         if not all(is_file_recorded(root, *paths) for paths in written):
             try:
