@@ -24,8 +24,6 @@ STOP_WORDS = frozenset(
 )
 # These change the meaning of the word after them: "Non-Small Cell" is not a kind of "Small Cell".
 NEGATING_WORDS = frozenset({"no", "non", "not", "without"})
-NOT_SPECIFIED = "not otherwise specified"
-MIN_PLURAL = 4
 PAIRS_AT_ONCE = 1_000_000
 
 
@@ -100,7 +98,7 @@ def _list_words(folded: pl.Series) -> pl.DataFrame:
 def _join_negating(folded: str) -> set[str]:
     """Return the words of a name in which a negating word forms one word with the next one."""
     words, prefix = set(), ""
-    for word in folded.replace(NOT_SPECIFIED, " ").split():
+    for word in folded.replace("not otherwise specified", " ").split():
         if word in NEGATING_WORDS:
             prefix += word + " "
         elif word not in STOP_WORDS:
@@ -111,7 +109,7 @@ def _join_negating(folded: str) -> set[str]:
 
 def _remove_plural(word: str) -> str:
     """Return a folded word without the ending of a plural."""
-    if len(word) < MIN_PLURAL or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"

@@ -34,7 +34,6 @@ from tasks.judging.judge import plan_judge
 # get another name: the second one for other questions, the first one for anything else.
 EDITION_FORMAT = 3
 QUESTION_FORMAT = 3
-STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
 MAX_CACHED_ROWS = 100_000
 """The most rows of a base whose facts are cached for all relations at a time; MedLAMA has 40,000."""
 _LOCK = Lock()
@@ -294,8 +293,9 @@ class Edition:
 
     def has_model_texts(self) -> bool:
         """Return whether the edition is complete and all files with texts of language models are intact."""
-        files = self.read_files().items()
-        return self._is_intact([ref for path, ref in files if STAGES_WITH_MODEL & set(path.split("/"))])
+        stages = {ATTEMPTS.name, SAMPLES.name}
+        files = [ref for path, ref in self.read_files().items() if stages & set(path.split("/"))]
+        return self._is_intact(files)
 
     def _is_intact(self, files: Collection[FileRef]) -> bool:
         return bool(files) and all(ref.is_intact(self.root) for ref in files)

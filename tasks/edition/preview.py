@@ -27,8 +27,6 @@ from tasks.edition.risks import Balance, describe_relation, read_balance
 from tasks.edition.samples import keep_statements
 from tasks.quality.validation import check_stage
 
-STAGES_WITHOUT_MODEL = (TRIPLETS, VARIANTS, STATEMENTS)
-
 
 @dataclass(frozen=True)
 class PiecePreview:
@@ -103,7 +101,7 @@ def _read_stages(
 
 def _build_piece(edition: Edition, name: str) -> PiecePreview:
     frames: dict[str, pl.DataFrame] = {}
-    for stage in STAGES_WITHOUT_MODEL:
+    for stage in (TRIPLETS, VARIANTS, STATEMENTS):
         frames[stage.name] = RECIPES[stage.name].build(edition, name, frames)
     methods = edition.config.edition.methods
     unwritten = [

@@ -47,10 +47,11 @@ MIN_WRONG = 3
 MAX_UNMATCHED_SHARE = 0.1
 COMPARED = ("head", "head_frequency", "tail_frequency")
 CLASS = ("words", "has_stem", "sixths")
-"""Pairs are of one class if they are alike in three counts: shared words (at most MAX_WORDS), whether words
-begin with the same STEM_LENGTH letters, and sixths of the tail's n-grams that the head has too."""
+"""Pairs of one class are alike in three counts: shared words (at most MAX_WORDS), whether the names share at
+least MIN_BEGINNINGS beginnings of words, and sixths of the tail's n-grams that the head has too."""
 MAX_WORDS = 2
-STEM_LENGTH = 5
+MIN_BEGINNINGS = 4
+"""Two words share so many if their first five letters are equal: the shortest beginning has two letters."""
 SIXTHS = 6
 
 
@@ -172,9 +173,7 @@ def _classify(pairs: pl.DataFrame) -> pl.DataFrame:
         for parts in (features.words, features.beginnings, features.grams)
     )
     n_grams = np.maximum(np.diff(features.grams[tails].indptr), 1)
-    # A beginning of five letters is the fourth that two words share, as the shortest has two.
-    has_stem = stems >= STEM_LENGTH - 1
-    values = (np.minimum(words, MAX_WORDS), has_stem, SIXTHS * grams // n_grams)
+    values = (np.minimum(words, MAX_WORDS), stems >= MIN_BEGINNINGS, SIXTHS * grams // n_grams)
     return pl.DataFrame(dict(zip(CLASS, values, strict=True)))
 
 

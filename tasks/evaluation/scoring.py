@@ -27,7 +27,6 @@ from tasks.quality.validation import Report, validate_parts, write_down
 RESULTS = (READINGS, PREDICTIONS)
 # Requests whose responses are in memory at a time, with what is read of them: about 1 kB each.
 N_SCORED = 500_000
-LONG_TEXTS = ("prompt", "response", "reasoning")
 
 
 def check_requests(evaluation: Evaluation, requests: RequestFiles, known: Iterable[Report]) -> Report:
@@ -73,7 +72,7 @@ def _read_shortened(evaluation: Evaluation, requests: Sequence[FileRef]) -> pl.D
 
     That character tells whether there is a text. All texts can take gigabytes.
     """
-    short = pl.col(*LONG_TEXTS).str.head(1)
+    short = pl.col("prompt", "response", "reasoning").str.head(1)
     keys = scan_requests(evaluation, requests).select("prompt_key").unique()
     stored = scan_response_files(evaluation.store.list_files())
     rows = stored.join(keys, on="prompt_key", how="semi", maintain_order="left")

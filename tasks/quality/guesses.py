@@ -155,7 +155,7 @@ N_FOLDS = 5
 N_TREES = 30
 LEARNING_RATE = 0.2
 N_LEAVES = 6
-MAX_ROWS_PER_LEAF = 20
+MIN_ROWS_PER_LEAF = 20
 """The least rows of a leaf, of a relation with at least 400 rows to train on; fewer in a smaller one."""
 
 
@@ -214,7 +214,7 @@ def _guess(known: pl.DataFrame, labels: pl.Series, unknown: pl.DataFrame) -> pl.
         max_iter=N_TREES,
         learning_rate=LEARNING_RATE,
         max_leaf_nodes=N_LEAVES,
-        min_samples_leaf=max(1, min(MAX_ROWS_PER_LEAF, len(known) // 20)),
+        min_samples_leaf=max(1, min(MIN_ROWS_PER_LEAF, len(known) // 20)),
         early_stopping=False,
         random_state=0,
     )
