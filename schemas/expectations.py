@@ -22,21 +22,12 @@ UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
 # Column -> (least, greatest) value; None means no bound. A log-probability is the rounded difference of two
 # floats, so it may be slightly above 0.
 BOUNDS: dict[str, tuple[float | None, float | None]] = {
-    "sample_index": (0, None),
-    "attempts": (0, None),
+    **dict.fromkeys(("sample_index", "attempts", "repeat", "n_demonstrations_dropped"), (0, None)),
+    **dict.fromkeys(("n_answers", "n_agreeing", "n_prompt_tokens", "n_completion_tokens"), (0, None)),
     "attempt": (1, None),
-    "lexical_distance": (0, 1),
-    "structural_distance": (0, 1),
-    "lexical_spread": (0, 1),
-    "structural_spread": (0, 1),
-    "repeat": (0, None),
-    "n_demonstrations_dropped": (0, None),
-    "n_answers": (0, None),
-    "n_agreeing": (0, None),
-    "n_prompt_tokens": (0, None),
-    "n_completion_tokens": (0, None),
-    "logprob_true": (None, 1e-3),
-    "logprob_false": (None, 1e-3),
+    **dict.fromkeys(("lexical_distance", "structural_distance"), (0, 1)),
+    **dict.fromkeys(("lexical_spread", "structural_spread"), (0, 1)),
+    **dict.fromkeys(("logprob_true", "logprob_false"), (None, 1e-3)),
 }
 STRUCTURE_RULES = (
     Rule(
