@@ -250,11 +250,11 @@ def refresh_page(config: Config, edition_id: str) -> None:
         run_publish(config, edition_id)
 
 
-def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
+def run_all(config: Config, report_step: Callable[[str], None]) -> RunResult:
     """Build the edition, evaluate every model, and publish.
 
     Args:
-        tell: receives a line about each step.
+        report_step: receives a line about each step.
 
     Raises:
         InputError: if the edition cannot be built, no model can be used, or publishing fails.
@@ -264,30 +264,30 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunResult:
     from tasks.edition.risks import list_risks, read_balance
 
     require_some_usable(config.models)
-    tell("building the edition")
+    report_step("building the edition")
     edition_id = run_build(config)
-    tell(f"edition {edition_id}")
+    report_step(f"edition {edition_id}")
     base = plan_edition(config).base
     doubts = [*base.list_unused(), *summarize_name_troubles(base.triplets, base.aliases)]
     for warning in (*doubts, *list_risks(read_balance(config.storage.root, edition_id))):
-        tell(warning)
+        report_step(warning)
     root = config.storage.root
     is_evaluated = is_evaluated_here(config, edition_id)
     if is_evaluated and is_published(config, edition_id):
-        tell("everything is complete and published already")
+        report_step("everything is complete and published already")
         return RunResult(edition_id, root, {})
     with _begin_flows(root, has_checks=not is_evaluated):
         from flows.regenerate import evaluate_models, list_failures, publish_outcomes
 
         outcomes = evaluate_models(config, edition_id)
-        tell("publishing")
+        report_step("publishing")
         failures = list_failures(outcomes)
         left_out = publish_outcomes(config, edition_id, failures)
     return RunResult(edition_id, root, failures, left_out)
 
 
 def run_backfill(
-    config: Config, first: str, last: str, tell: Callable[[str], None]
+    config: Config, first: str, last: str, report_step: Callable[[str], None]
 ) -> tuple[dict[str, str], str | None]:
     """Make or complete the editions of past periods, as `backfill` of flows/regenerate.py does.
 
@@ -302,4 +302,4 @@ def run_backfill(
     with _begin_flows(config.storage.root):
         from flows.regenerate import backfill
 
-        return backfill(config, moments, tell)
+        return backfill(config, moments, report_step)

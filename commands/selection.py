@@ -38,7 +38,7 @@ def select_evaluations(config: Config, options: argparse.Namespace) -> Config:
 def select_some(
     config: Config, models: Sequence[str] | None, limit: int | None, report_step: Callable[[str], None]
 ) -> Config:
-    """Return the configuration with some models and pairs; null stands for all of them.
+    """Return the configuration with some models and pairs; None stands for all of them.
 
     Raises:
         InputError: no model has such a name, or a model was asked about more pairs before.

@@ -120,10 +120,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
 @task(name="remove-old-editions", **RETRIES)
 def remove_editions(config: Config) -> None:
     """Remove the editions of periods that are older than `keep_editions` allows."""
-    for old in remove_old_editions(config, open_store(config.storage)):
-        get_run_logger().info(
-            "%s was %s", old.edition_id, f"kept: {old.kept_because}" if old.kept_because else "removed"
-        )
+    for edition_id, reason in remove_old_editions(config, open_store(config.storage)).items():
+        get_run_logger().info("%s was %s", edition_id, f"kept: {reason}" if reason else "removed")
 
 
 def list_failures(outcomes: Mapping[str, Outcome]) -> dict[str, str]:

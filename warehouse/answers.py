@@ -122,8 +122,6 @@ from storage.read_files($readings) as readings
 anti join (from storage.responses where model_id = $model_id) as responses using (prompt_key, repeat)
 where readings.error is null
 """
-
-
 KEY = ("edition_id", "kind", "setting", "period", "model_id")
 
 
@@ -186,7 +184,7 @@ def _describe_run(
         **read_price(run),
         "is_evaluated": counts["n_errors"] <= run["max_error_rate"] * counts["n_predictions"],
         "period_start": find_first_day(period) if period is not None else None,
-        "finished_at": parse_time(evaluation.folder / RUN, dict(run), "finished_at"),
+        "finished_at": parse_time(evaluation.folder / RUN, run, "finished_at"),
     }
 
 

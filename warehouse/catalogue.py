@@ -45,18 +45,20 @@ TYPES = {
     pa.int32(): "integer",
     pa.list_(pa.string()): "varchar[]",
 }
-# Queries that others share: macros, and views in the schema `storage`. Those of SHARED come before the facts.
+# Queries that others share: macros, and views in the schema `storage`. Those of SHARED come before the facts,
+# and those of COMPARED after the table differences.
 SHARED = (
     "pair_clusters",
     "point_clusters",
     "match_taught",
     "taught_pairs",
+    "taught_points",
     "pair_groups",
     "cutoff_pairs",
 )
-COMPARED = ("paired_models", "taught_points")
-# Tables of counts, with a row per sample, pair, point or evaluation. They are computed once, so that views
-# need not do it in every query.
+COMPARED = ("paired_models",)
+# Tables of counts, with a row per sample, pair or point; freshness counts whole editions. They are computed
+# once, so that views need not do it in every query.
 FACTS = (
     "shortcut_scores",
     "sample_scores",
@@ -184,7 +186,6 @@ def read_sql(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-GRAIN = "-- Grain: "
 RELATIONS = """
 select 'table', table_name, comment from duckdb_tables() where not internal and schema_name = 'main'
 union all
@@ -203,14 +204,14 @@ select table_name, column_name, comment from duckdb_columns() where not internal
 
 def read_grain(sql: str) -> str:
     """Return what a row of a table or view is, from the first line of its SQL file."""
-    return sql.splitlines()[0].removeprefix(GRAIN)
+    return sql.splitlines()[0].removeprefix("-- Grain: ")
 
 
 def write_comments(connection: duckdb.DuckDBPyConnection, grains: Mapping[str, str]) -> None:
     """Say what a row of every table and view is, and what every column means, where the database does not.
 
     Args:
-        grains: name of a view or of a table of sums -> what a row of it is.
+        grains: name of a view, or of a table of counts or of scores -> what a row of it is.
     """
     statements = [*_comment_on_relations(connection, {**list_tables(), **grains})]
     statements += _comment_on_columns(connection)

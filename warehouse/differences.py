@@ -51,7 +51,7 @@ class Side:
     weight: Weights
     decision: Decision
     answers: Answers | None = field(default=None, kw_only=True)
-    """What the samples were answered with; None where no comparison asks for it."""
+    """The answers to the samples; None where no comparison asks for them."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,9 @@ def compare_models(ours: Sequence[Evaluation], theirs: Sequence[Evaluation]) -> 
 
 def compare_methods(evaluations: Sequence[Evaluation]) -> Iterator[Comparison]:
     """Yield the comparisons of a model with itself on an edition: of methods, of components and of forms."""
-    for one, other in product(evaluations, evaluations):
-        if _name(one, *CONDITIONS) != _name(other, *CONDITIONS) or not _is_scored(one, other):
+    scored = _select_scored(evaluations)
+    for one, other in product(scored, scored):
+        if _name(one, *CONDITIONS) != _name(other, *CONDITIONS):
             continue
         methods = one.key["method"], other.key["method"]
         if methods[0] == "pretexeval" != methods[1]:
@@ -85,9 +86,7 @@ def compare_methods(evaluations: Sequence[Evaluation]) -> Iterator[Comparison]:
         if methods == ("prototype", "pretexeval"):
             measures = (AVERAGE, JOINT, MASTERY)
             yield Comparison("without_rephrasing", _take(one), _take(other), measures)
-    for evaluation in evaluations:
-        if not _is_scored(evaluation):
-            continue
+    for evaluation in scored:
         if evaluation.key["method"] == "pretexeval":
             plain, every = _repeat(evaluation, FORMS[0], evaluation.k), _take(evaluation)
             yield Comparison("without_transformations", plain, every, (AVERAGE, JOINT, MASTERY))
@@ -105,7 +104,7 @@ def compare_periods(evaluations: Sequence[Evaluation], order: Sequence[str]) -> 
     """
     series: dict[tuple[Any, ...], list[Evaluation]] = {}
     for evaluation in evaluations:
-        if not _is_scored(evaluation):
+        if evaluation.key["period"] is not None:
             series.setdefault(_name(evaluation, "method", *CONDITIONS), []).append(evaluation)
     for asked in series.values():
         asked.sort(key=lambda evaluation: order.index(evaluation.key["period"]))
@@ -127,9 +126,8 @@ def _match(
     ones: Sequence[Evaluation], others: Sequence[Evaluation]
 ) -> Iterator[tuple[Evaluation, Evaluation]]:
     """Yield the evaluations by the same method, under the same policy, in the same repeat."""
-    for one, other in product(ones, others):
-        is_alike = _name(one, "method", *CONDITIONS) == _name(other, "method", *CONDITIONS)
-        if is_alike and _is_scored(one, other):
+    for one, other in product(_select_scored(ones), _select_scored(others)):
+        if _name(one, "method", *CONDITIONS) == _name(other, "method", *CONDITIONS):
             yield one, other
 
 
@@ -137,9 +135,9 @@ def _name(evaluation: Evaluation, *names: str) -> tuple[Any, ...]:
     return tuple(evaluation.key[name] for name in names)
 
 
-def _is_scored(*evaluations: Evaluation) -> bool:
-    """Return whether these are no evaluations of anchors, which have no scores."""
-    return all(evaluation.key["period"] is None for evaluation in evaluations)
+def _select_scored(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return all but the evaluations of anchors, which have no scores."""
+    return [evaluation for evaluation in evaluations if evaluation.key["period"] is None]
 
 
 def _take(evaluation: Evaluation) -> Side:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from pretexeval.primitives.errors import count_noun
 from warehouse.query import read_rows
 
 EXPLANATIONS = {
@@ -35,13 +36,12 @@ def _describe(row: dict[str, Any], method: str) -> str:
 
 
 def describe_freshness(root: Path, edition_id: str) -> str | None:
-    """Return how much is new, by method for texts; null for the first edition of a base."""
+    """Return how much is new, by method for texts; None for the first edition of a base."""
     sql = f"from freshness where edition_id = '{edition_id}' order by method"
     rows = [row for row in read_rows(root, sql) if row["n_earlier_editions"]]
     if not rows:
         return None
     texts = ", ".join(f"{row['new_text_rate']:.1%} of the texts of {row['method']}" for row in rows)
-    n_earlier = rows[0]["n_earlier_editions"]
-    editions = "1 earlier edition" if n_earlier == 1 else f"{n_earlier:,} earlier editions"
+    editions = count_noun(rows[0]["n_earlier_editions"], "earlier edition")
     facts = f"{rows[0]['new_fact_rate']:.1%} of the facts"
     return f"New, compared with {editions} of this base: {texts}, and {facts}."

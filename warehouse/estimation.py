@@ -73,10 +73,11 @@ def estimate(rows: pl.DataFrame) -> pl.DataFrame:
     if rows.is_empty():
         return pl.DataFrame(schema=COMPUTED)
     heads, tails = number_clusters(rows)
-    gained, lost, n = (_pair_columns(rows, name) for name in ("gained", "lost", "n"))
-    most = (
-        rows["n_most"].cast(pl.Float64).to_numpy() if "n_most" in rows.columns else np.full(len(rows), np.nan)
+    gained, lost, n = (
+        np.stack([_read_counts(rows, name), _read_counts(rows, f"negative_{name}")], axis=1)
+        for name in ("gained", "lost", "n")
     )
+    most = _read_counts(rows, "n_most")
     starts = np.nonzero(rows["number"].diff().fill_null(1).to_numpy())[0]
     numbers, spreads = [], []
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
@@ -93,13 +94,9 @@ def estimate(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _pair_columns(rows: pl.DataFrame, name: str) -> Floats:
-    """Return the counts of the positive and of the negative triplet, nan for null. Shape (rows, 2)."""
-    columns = [
-        rows[column].cast(pl.Float64).to_numpy() if column in rows.columns else np.full(len(rows), np.nan)
-        for column in (name, f"negative_{name}")
-    ]
-    return np.stack(columns, axis=1)
+def _read_counts(rows: pl.DataFrame, name: str) -> Floats:
+    """Return a column of counts, with nan for null; all nan if the observations lack the column."""
+    return rows[name].cast(pl.Float64).to_numpy() if name in rows.columns else np.full(len(rows), np.nan)
 
 
 def _measure(

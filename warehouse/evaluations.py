@@ -85,7 +85,7 @@ class Evaluation:
     affirms: Flags
     """Has an answer, and it affirms the true fact or the false twin."""
     weight: Weights
-    """How many samples of its triplet each sample stands for: 1; 0 or k if the pair is not asked in full."""
+    """The samples of its triplet that each sample stands for: 1; 0 or k if the pair is not asked in full."""
     margin: npt.NDArray[np.float64]
     """Log-probability of True minus that of False; nan if unknown."""
     label: Flags
@@ -109,7 +109,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Decision:
-    """Which pairs are known to be mastered or not. Shape (pairs,)."""
+    """The pairs that are known to be mastered or not. Shape (pairs,)."""
 
     is_in_full: Flags
     """All samples of the pair were to be asked."""

@@ -81,7 +81,7 @@ SCHEMA = {
     "wrong_probability": pl.Float64,
 }
 RIGHT, EXCHANGED, POSITIVE_WRONG, NEGATIVE_WRONG = range(4)
-"""What the labels of a pair may be."""
+"""The states of the labels of a pair."""
 
 
 @dataclass(frozen=True)

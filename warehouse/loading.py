@@ -193,8 +193,8 @@ def _load_responses(connection: duckdb.DuckDBPyConnection, sources: Sources) -> 
 def _load_failures(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
     """Insert one row per evaluation of the edition whose last attempt ended with an error.
 
-    A damaged record is set aside. The failures of a setting, in which questions are asked, are in a folder
-    with its name. Those of a withdrawn edition are of no interest.
+    A damaged record is set aside. The failures in a setting, or in a period of anchors, are in a folder with
+    its name. Those of a withdrawn edition are not loaded.
     """
     folder = root / FAILURES_FOLDER / edition_id
     if find_withdrawal(root, edition_id) is not None:

@@ -146,9 +146,7 @@ def _count_independent(parts: pl.DataFrame, average: float) -> float | None:
     return average * (1 - average) / variance if variance else None
 
 
-def join_repeats(
-    evaluations: Sequence[Evaluation],
-) -> Iterator[tuple[Row, dict[str, Observations]]]:
+def join_repeats(evaluations: Sequence[Evaluation]) -> Iterator[tuple[Row, dict[str, Observations]]]:
     """Yield the means over the repeats of each method and policy of a model: the row and its observations.
 
     All repeats of a pair are one observation of it (the pair is the cluster), so that asking again makes no

@@ -37,14 +37,23 @@ from pretexeval.storage.layout import (
     edition_folder,
 )
 from schemas import meanings
-from warehouse import catalogue
 from warehouse.answers import UnsoundRows
 from warehouse.loading import describe_lost_replies, load_warehouse
-from warehouse.query import STORAGE_VERSION, connect, limit_memory, require_usable_name
+from warehouse.query import connect, limit_memory, require_usable_name
 from warehouse.scoring import hash_code
 from warehouse.sources import Sources, collect_sources, find_unreadable, stamp_root
 
-CODE_SUFFIXES = (".py", ".sql", ".toml")
+logger = logging.getLogger(__name__)
+
+LOCK_TIMEOUT_S = 600.0
+# DuckDB writes to disk what does not fit. Loading 12 models × 253,000 samples is as fast as with 1.7 GB.
+MEMORY_LIMIT = "1000MB"
+# Parts that a message names.
+N_SHOWN = 10
+STORAGE_ERRORS = (OSError, duckdb.IOException, duckdb.OutOfMemoryException)
+# The problem and the remedy of a warehouse that the system does not let us write, and of any other failure.
+REFUSED = ("cannot be written ({})", "Make room or make the folder writable, then run `pretexeval publish`")
+UNEXPECTED = ("cannot be built ({}), though every file can be read", "Please report this message")
 OBJECTS = " union ".join(
     f"select schema_name || '.' || {name} from {function}() where database_name = current_database()"
     for name, function in (
@@ -89,7 +98,7 @@ def sign(connection: duckdb.DuckDBPyConnection, publication: Publication, change
 
 
 def read_publication(path: Path) -> Publication | None:
-    """Return how the file was published; null if this code did not write it or somebody changed it since.
+    """Return how the file was published; None if this code did not write it or somebody changed it since.
 
     Whoever changes the file changes its time of change, which the file itself holds, or leaves a log beside
     it.
@@ -109,7 +118,7 @@ def read_publication(path: Path) -> Publication | None:
 
 @contextmanager
 def keep_writers_out(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
-    """Open the file read-only while it is replaced; yield null if there is none that DuckDB can open.
+    """Open the file read-only while it is replaced; yield None if there is none that DuckDB can open.
 
     Meanwhile nobody can open it for writing. A session that had it open for writing would go on to write its
     log beside the new file, and DuckDB would apply this log to the new file.
@@ -218,29 +227,15 @@ def _list_side_files(path: Path) -> list[Path]:
 
 def describe_code() -> str:
     """Return a fingerprint of everything that decides which tables the same files give."""
-    names = [catalogue.FACTS, catalogue.COMPARED, catalogue.ESTIMATED, catalogue.VIEWS]
-    return hash_json([_hash_code(), hash_code(), duckdb.__version__, STORAGE_VERSION, *names], digits=32)
+    return hash_json([_hash_code(), hash_code(), duckdb.__version__], digits=32)
 
 
 @cache
 def _hash_code() -> str:
     """Return a hash of the code and the texts by which tables are made and filled."""
     folders = (Path(__file__).parent, Path(meanings.__file__).parent)
-    files = (path for folder in folders for path in folder.rglob("*") if path.suffix in CODE_SUFFIXES)
-    return hash_files(files, digits=32)
-
-
-logger = logging.getLogger(__name__)
-
-LOCK_TIMEOUT_S = 600.0
-# DuckDB writes to disk what does not fit. Loading 12 models × 253,000 samples is as fast as with 1.7 GB.
-MEMORY_LIMIT = "1000MB"
-# Parts that a message names.
-N_SHOWN = 10
-STORAGE_ERRORS = (OSError, duckdb.IOException, duckdb.OutOfMemoryException)
-# The problem and the remedy of a warehouse that the system does not let us write, and of any other failure.
-REFUSED = ("cannot be written ({})", "Make room or make the folder writable, then run `pretexeval publish`")
-UNEXPECTED = ("cannot be built ({}), though every file can be read", "Please report this message")
+    files = (path for folder in folders for path in folder.rglob("*"))
+    return hash_files((path for path in files if path.suffix in (".py", ".sql", ".toml")), digits=32)
 
 
 class PartsLeftOut(InputError):
@@ -336,7 +331,7 @@ def _build(aside: Path, root: Path, fingerprint: str) -> Publication:
             if not unreadable:
                 raise
             unsound |= unreadable
-        _remove_leftovers(aside.with_name(aside.name.rpartition(".next-")[0]))
+        _remove_files(aside)
 
 
 def _write(aside: Path, sources: Sources, fingerprint: str) -> Publication:
@@ -357,12 +352,17 @@ def _write(aside: Path, sources: Sources, fingerprint: str) -> Publication:
 
 def _remove_leftovers(path: Path) -> None:
     """Remove the files of killed builds. No build is using them, because the caller holds the lock."""
-    for leftover in path.parent.iterdir():
-        if leftover.name.startswith(f"{path.name}.next-"):
-            if leftover.is_dir():
-                rmtree(leftover)
+    _remove_files(path.with_name(f"{path.name}.next-"))
+
+
+def _remove_files(start: Path) -> None:
+    """Remove the files and folders whose paths begin like this."""
+    for file in start.parent.iterdir():
+        if file.name.startswith(start.name):
+            if file.is_dir():
+                rmtree(file)
             else:
-                leftover.unlink()
+                file.unlink()
 
 
 def _sync(path: Path) -> None:

@@ -47,7 +47,7 @@ def require_record(path: Path, remedy: str = REBUILD, **expected: object) -> dic
     return record
 
 
-def check_files(folder: Path, record: dict[str, Any], name: str, unsound: Mapping[Path, str]) -> None:
+def check_files(folder: Path, record: Mapping[str, Any], name: str, unsound: Mapping[Path, str]) -> None:
     """Check every file that the record of a folder lists, also those that are not loaded.
 
     Args:
@@ -80,7 +80,7 @@ def _count_rows(path: Path) -> int:
         raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}); {REBUILD}") from error
 
 
-def list_stage_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]:
+def list_stage_files(folder: Path, record: Mapping[str, Any], stage: Stage) -> list[Path]:
     """Return the stage's files that the record lists, by path.
 
     The list decides because a folder may still contain a relation that no longer belongs to it.
@@ -92,7 +92,7 @@ def list_stage_files(folder: Path, record: dict[str, Any], stage: Stage) -> list
 
 
 def explain_unreadable(path: Path, stage: Stage) -> str | None:
-    """Return why a file cannot be read as a stage, with the checksums of its pages; null if it can."""
+    """Return why a file cannot be read as a stage, with the checksums of its pages; None if it can."""
     try:
         options = {"page_checksum_verification": True, "partitioning": None}
         pq.read_table(path, columns=stage.names, **options).cast(stage.schema)
@@ -101,7 +101,7 @@ def explain_unreadable(path: Path, stage: Stage) -> str | None:
     return None
 
 
-def parse_time(path: Path, record: dict[str, Any], name: str) -> datetime | None:
+def parse_time(path: Path, record: Mapping[str, Any], name: str) -> datetime | None:
     """Return the ISO time of that name in a record as UTC without a time zone, as the tables store it.
 
     Raises:

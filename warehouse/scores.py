@@ -79,7 +79,7 @@ class Rows:
     """The row of each spread, and the name of its score."""
 
     def add(self, row: dict[str, Any], scores: dict[str, Observations]) -> None:
-        """Add a row with the observations of its scores; a score without any is null."""
+        """Add a row with the observations of its scores; the column of a score without any is null."""
         for name, observations in scores.items():
             if (spread := measure_spread(observations)) is not None:
                 self.spreads.append(spread)
@@ -116,12 +116,12 @@ def score_evaluations(
         shortcuts = Shortcuts(connection, evaluation)
         for part in _list_parts(connection, evaluation):
             if part.samples.any():
-                row, scored = _score_part(evaluation, part, shortcuts)
+                row, scored = _score_part(evaluation, part, shortcuts, evaluation.graded, evaluation.right)
                 rows.add(row, scored)
                 if part.grouping_by == "edition":
                     rows.extend(weigh_evaluation(evaluation, row, scored.keys()))
         all_samples = Part("choices", "", 0, evaluation.asked, evaluation.k)
-        row, _ = _score_part(evaluation, all_samples, shortcuts)
+        row, _ = _score_part(evaluation, all_samples, shortcuts, evaluation.graded, evaluation.right)
         for n, choices in enumerate(_count_choices(evaluation), 1):
             named = row | {"group_name": str(n), "group_position": n}
             rows.add(named, {"average_accuracy": choices})
@@ -174,22 +174,14 @@ def _list_parts(connection: duckdb.DuckDBPyConnection, evaluation: Evaluation) -
         yield Part("transformations", ", ".join(step), len(step), asked & is_counted, len(step))
 
 
-def _score_part(
-    evaluation: Evaluation, part: Part, shortcuts: Shortcuts
-) -> tuple[dict[str, Any], dict[str, Observations]]:
-    """Return the columns of a part, and the observations of its scores."""
-    graded, right = (array & part.samples for array in (evaluation.graded, evaluation.right))
-    return _count_part(evaluation, part, shortcuts, graded, right)
-
-
 def _score_likelier(
     evaluation: Evaluation, shortcuts: Shortcuts
 ) -> tuple[dict[str, Any], dict[str, Observations]]:
-    """Return the same if the answer with the higher log-probability counts; a tie is not right."""
+    """Return the columns and observations if the likelier of both answers counts; a tie is not right."""
     part = Part("likelier answer", "", 1, evaluation.asked, evaluation.k)
     graded = ~np.isnan(evaluation.margin)
     right = graded & (evaluation.margin != 0) & ((evaluation.margin > 0) == evaluation.label)
-    row, scores = _count_part(evaluation, part, shortcuts, graded, right)
+    row, scores = _score_part(evaluation, part, shortcuts, graded, right)
     counted = graded & (evaluation.weight > 0)
     return row | _measure_calibration(evaluation.margin[counted], evaluation.label[counted]), scores
 
@@ -236,16 +228,17 @@ def _count_choices(evaluation: Evaluation) -> Iterator[Observations]:
         yield observe(evaluation.pairs, *counts, n_most=n_most)
 
 
-def _count_part(
+def _score_part(
     evaluation: Evaluation, part: Part, shortcuts: Shortcuts, graded: Flags, right: Flags
 ) -> tuple[dict[str, Any], dict[str, Observations]]:
     """Return the columns of a part, and the observations of its scores.
 
     Args:
-        graded: the selected samples that are graded. Shape (pairs, 2, k).
+        graded: the samples of the evaluation that are graded. Shape (pairs, 2, k).
         right: the right ones of them.
     """
     chosen, k, pairs, decision = part.samples, part.k, evaluation.pairs, evaluation.decision
+    graded, right = graded & chosen, right & chosen
     # The one sample of a triplet that is not asked in full stands for the samples of the part.
     weight = np.minimum(evaluation.weight, np.int8(k))
     n, n_right = add_weights(graded, weight), add_weights(right, weight)

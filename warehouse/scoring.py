@@ -73,9 +73,9 @@ class EditionScorer:
     def __init__(self, connection: duckdb.DuckDBPyConnection, edition_id: str) -> None:
         """Take the database, in which the tables of answers are filled."""
         self._connection, self.edition_id = connection, edition_id
-        self._of_edition = [self._hash(table) for table in OF_EDITION]
+        of_edition = [self._hash(table) for table in OF_EDITION]
         answers = connection.execute(ANSWERS, {"edition_id": edition_id}).fetchall()
-        self.inputs = {model_id: [*contents, self._of_edition] for model_id, *contents in answers}
+        self.inputs = {model_id: [*contents, of_edition] for model_id, *contents in answers}
         self.periods = [
             name for (name,) in connection.execute(PERIODS, {"edition_id": edition_id}).fetchall()
         ]
@@ -104,7 +104,7 @@ class EditionScorer:
             condition = f"model_id = '{model_id}'"
             others = [self._hash(table, condition) for table in OF_MODEL]
             compute = partial(self._score, model_id)
-            yield Unit(_name("scores", model_id, inputs, others), compute)
+            yield Unit(_key_inputs("scores", model_id, inputs, others), compute)
 
     def _score(self, model_id: str) -> pl.DataFrame:
         return scores.score_evaluations(self._connection, self.read(model_id))
@@ -113,10 +113,10 @@ class EditionScorer:
         """Yield the differences of each model from itself, and from each other model."""
         for model_id, inputs in self.inputs.items():
             compute = partial(self._compare_alone, model_id)
-            yield Unit(_name("alone", model_id, inputs, self.periods), compute)
+            yield Unit(_key_inputs("alone", model_id, inputs, self.periods), compute)
         for one, other in combinations(sorted(self.inputs), 2):
             both = [self.inputs[one], self.inputs[other]]
-            yield Unit(_name("models", one, other, *both), partial(self._compare_two, one, other))
+            yield Unit(_key_inputs("models", one, other, *both), partial(self._compare_two, one, other))
 
     def _compare_alone(self, model_id: str) -> pl.DataFrame:
         answered = self.read(model_id)
@@ -131,7 +131,7 @@ class EditionScorer:
         for model_id in self.inputs.keys() & earlier.inputs.keys():
             both = [earlier.inputs[model_id], self.inputs[model_id]]
             compute = partial(self._compare_editions, earlier, model_id)
-            yield Unit(_name("editions", earlier.edition_id, model_id, *both), compute)
+            yield Unit(_key_inputs("editions", earlier.edition_id, model_id, *both), compute)
 
     def _compare_editions(self, earlier: "EditionScorer", model_id: str) -> pl.DataFrame:
         before, now = earlier.read(model_id), self.read(model_id)
@@ -140,7 +140,7 @@ class EditionScorer:
     def list_audits(self) -> Iterator[Unit]:
         """Yield the audit of the labels by all models."""
         others = [self._hash(table) for table in ("storage.taught_pairs", "human_verdicts")]
-        yield Unit(_name("audit", self.inputs, others), self._audit)
+        yield Unit(_key_inputs("audit", self.inputs, others), self._audit)
 
     def _audit(self) -> pl.DataFrame:
         chosen = [label_audit.choose_evaluation(self.read(model_id)) for model_id in self.inputs]
@@ -151,7 +151,8 @@ class EditionScorer:
         self._evaluations.clear()
 
 
-def _name(*parts: object) -> str:
+def _key_inputs(*parts: object) -> str:
+    """Return the key of a unit: a hash of its name, of what it depends on, and of the code."""
     return hash_json([hash_code(), duckdb.__version__, *parts])
 
 

@@ -112,7 +112,7 @@ class Evaluation:
 
     def list_files(self, stage: Stage) -> list[Path]:
         """Return its files of a stage."""
-        return list_stage_files(self.folder, dict(self.run), stage)
+        return list_stage_files(self.folder, self.run, stage)
 
 
 @dataclass

@@ -4,8 +4,7 @@
 -- it is written, and a primary key of 12 models × 261,000 answers takes 9 s more and makes 58 MB 385 MB.
 
 -- A withdrawn edition has its texts in all tables, and no evaluation.
--- negatives, pool, rephraser and methods are null for an edition without triplets; wrong_texts is null where no gate
--- checked texts of a language model.
+-- wrong_texts is null where no gate checked texts of a language model.
 create table editions (
     edition_id varchar not null, kb varchar, label varchar, seed bigint,
     negatives varchar, pool varchar, rephraser varchar, methods varchar[], n_drawn_pairs bigint,
@@ -27,9 +26,7 @@ create table models (
     price_input double, price_output double
 );
 
--- kind: `samples`, with two answers; `unsure`, the same with the third answer Unsure (setting); `questions` (setting);
--- `anchors`, asked again in each period. Scores of an edition are those of kind `samples` or `questions`.
--- All repeats of a question vote: each of its rows has its prediction and is_correct, so count those of repeat 0.
+-- The scores of an edition are those of kind `samples` or `questions`; knows_guesses_errs has those of `unsure`.
 -- Includes the reply, from responses. The loader looks it up once, so that prediction_details need not join millions of
 -- prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12 models × 272,000 samples).
 -- The log-probabilities are null if the model thought first, because they are those of the first token.
@@ -47,7 +44,6 @@ create table answers (
 
 -- n_predictions: samples, each repeat for itself, or questions, whose repeats vote. is_evaluated: at most max_error_rate of
 -- them lack a response. Other evaluations have no rows in the tables of scores.
--- n_not_needed: samples that were not asked, because the scores do not need them (`ask = "enough"`).
 -- n_prompts and the tokens: every distinct prompt and repeat counts once, no matter how many samples share it and which
 -- edition asked it first.
 create table runs (
@@ -67,7 +63,7 @@ create table failures (
 );
 
 -- Great Expectations validates a stage when it is written. A broken expectation stops the run, unless it is a warning.
--- model_id is null for the stages of an edition and for what is measured on it. checked_at is UTC.
+-- model_id is null for the stages of an edition and for what is measured on it.
 create table checks (
     edition_id varchar not null, model_id varchar, model varchar, setting varchar, stage varchar not null,
     expectation varchar not null, checked_columns varchar, requirement varchar not null,

@@ -19,7 +19,6 @@ from warehouse.query import read_rows
 SCHEMA_VERSION = "0.3.0"
 UNKNOWN = "unknown"
 METADATA = ("relation", "transformation", "pair_id", "triplet_id", "head", "tail", "is_positive", "weight")
-IF_KNOWN = ("wrong_probability",)
 METRICS = [column for column in TABLES["leaderboard"] if column.of]
 SCORES = """
 select leaderboard.*, engine, identity, finished_at, served, prompt_style, sampling, n_demonstrations,
@@ -167,7 +166,7 @@ def _build_records(root: Path, row: Mapping[str, Any], evaluation_id: str) -> It
         }
         thought = {} if record["reasoning"] is None else {"reasoning_trace": [record["reasoning"]]}
         asked = {} if record["prompt"] is None else {"formatted": record["prompt"]}
-        names = [*METADATA, *(name for name in IF_KNOWN if record[name] is not None)]
+        names = [*METADATA, *(["wrong_probability"] if record["wrong_probability"] is not None else [])]
         yield {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": evaluation_id,

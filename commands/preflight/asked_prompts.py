@@ -23,8 +23,8 @@ from tasks.evaluation.requests import Shots, build_requests, show_demonstrations
 from tasks.judging.judge import INSTRUCTION
 from tasks.judging.writer_errors import read_panel
 
-# Number of prompts of each relation whose tokens are counted.
-N_SAMPLED_PROMPTS = 16
+# Number of rows of each relation of whose prompts the tokens are counted.
+N_SAMPLED_ROWS = 16
 # A text that only the prompts of a setting contain.
 MARKERS = {"answer_only": ANSWER, "chain_of_thought": THINK, UNSURE: ASK_UNSURE}
 NOT_MEASURED = "time not measured: no evaluation of this model has ended here"
@@ -103,7 +103,7 @@ class AskedPrompts:
         self.n_prompts += n_prompts
         self.n_answered += n_answered
         self.n_unwritten += 0 if is_written else n_prompts
-        some = build(rows.sample(min(N_SAMPLED_PROMPTS, rows.height), seed=0))
+        some = build(rows.sample(min(N_SAMPLED_ROWS, rows.height), seed=0))
         self._sampled.append((n_prompts - n_answered, list(some.values())))
 
     def estimate(self, rate: tuple[float, str] | None = None) -> Estimate:

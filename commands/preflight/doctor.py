@@ -86,7 +86,7 @@ class Machine:
 
     @property
     def uses_gpus(self) -> bool:
-        """Whether vLLM would run on the GPUs."""
+        """Return whether vLLM would run on the GPUs."""
         return bool(self.gpus) and self.vllm is not None and not self.vllm.is_for_cpu
 
 

@@ -57,7 +57,7 @@ class RunPlan:
 
     edition_id: str
     is_there: bool
-    """Whether the edition is complete already."""
+    """True if the edition is complete already."""
     n_samples: dict[str, int]
     """Method -> number of test samples; an upper bound for llmeval."""
     n_questions: dict[str, int]

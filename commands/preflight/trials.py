@@ -93,7 +93,7 @@ class Trial:
 
 
 def ask_once(config: Config, edition: Edition, asked: Collection[EngineConfig]) -> list[Finding]:
-    """Return a finding per prompt: one for each evaluated model, and for each writer of the edition."""
+    """Return a finding per prompt: one for each of these models as an evaluated model, and as a writer."""
     trials: list[Trial] = []
     if edition.has_triplets:
         first = next(iter(preview_pieces(edition)))

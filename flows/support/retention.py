@@ -6,7 +6,6 @@ kept too, so that an edition goes only when its successor has been evaluated.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flows.support.periods import list_scheduled
@@ -47,53 +46,45 @@ CHANGING = (
 )
 
 
-@dataclass(frozen=True)
-class OldEdition:
-    """A scheduled edition of a period beyond the number that is kept."""
-
-    edition_id: str
-    kept_because: str | None
-    """Why it is kept all the same; None if it is to be removed."""
-
-
-def list_old_editions(config: Config) -> list[OldEdition]:
+def list_old_editions(config: Config) -> dict[str, str | None]:
     """Return the editions of the schedule from periods beyond the newest `keep_editions`, the oldest first.
+
+    Each has the reason why it must be kept all the same, or None.
 
     Args:
         config: the configuration of a scheduled edition (`plan_period`), whose own period is never listed.
     """
     n_kept = config.storage.keep_editions
     if n_kept is None:
-        return []
+        return {}
     first_days = {name: find_first_day(label) for name, label in list_with_same_method(config).items()}
     kept = {*list(dict.fromkeys(first_days.values()))[-n_kept:], find_first_day(str(config.edition.label))}
     newest = _find_newest_results(config, list(first_days))
-    reasons = {
+    return {
         edition_id: _find_reason(config, edition_id, newest.get(edition_id, []))
         for edition_id, day in first_days.items()
         if day not in kept
     }
-    return [OldEdition(edition_id, reason) for edition_id, reason in reasons.items()]
 
 
-def remove_old_editions(config: Config, store: Store) -> list[OldEdition]:
+def remove_old_editions(config: Config, store: Store) -> dict[str, str | None]:
     """Remove old editions with their evaluations, pages and measurements, unless a reason keeps them.
 
-    Return all old editions, the removed ones and those that are kept.
+    Return what `list_old_editions` found: the editions that were removed, and those that are kept.
 
     Answers of models, replies of writers and reviews stay.
     """
     root = config.storage.root
     if config.storage.keep_editions is None:
-        return []
+        return {}
     with store.hold_lease("publish"), hold_file_lock(root / PUBLISH_LOCK, "publishing"):
         finish_removals(store)
         # Other hosts may have evaluated models.
         sync_everything(store)
         found = list_old_editions(config)
-        for old in found:
-            if old.kept_because is None:
-                remove_edition(store, old.edition_id)
+        for edition_id, reason in found.items():
+            if reason is None:
+                remove_edition(store, edition_id)
     return found
 
 

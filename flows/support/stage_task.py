@@ -33,8 +33,9 @@ from tasks.quality.validation import Report
 
 RunStage = Callable[..., StageFiles]
 """Takes the edition, the name of a stage and the stages before, and returns the files of the stage."""
+# The time for which the server keeps runs (commands/deploy/local.py).
 RESULTS_KEPT_S = 90 * 24 * 3600.0
-# The storage is set with the root.
+# The folder of the results is set for each run, because it depends on the data folder.
 CACHED: dict[str, Any] = {
     "persist_result": True,
     "result_serializer": "json",

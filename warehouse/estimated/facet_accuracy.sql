@@ -7,7 +7,6 @@
 -- wrong_offer_accuracy: its two accuracies, over all graded questions. share_right is biased for RQ.
 -- The mean over the facets is the macro average of the paper's tables: each facet has the same weight. It is null if
 -- a facet about which the edition asks has no accuracy.
--- random_baseline: the accuracy of random answers to the edition's questions.
 -- The questions of a point are observations with both of its tails, like a pair as a whole.
 -- no_answer_rate: of the questions with a response, those of which no repeat has an answer.
 create or replace temp table observed as

@@ -2,7 +2,6 @@
 -- The scores of somebody without medical knowledge on the test samples (method, section 4), to read beside
 -- every score. The baselines are described in shortcut_scores.sql. The row `best` over all relations is the best
 -- shortcut of each relation, combined: what somebody could score at most who knew which shortcut works where.
--- shortcuts: the baseline itself; for best, those that it uses, by name.
 -- average_accuracy, joint_accuracy of triplets and mastery of pairs, each with its 95 % interval, as in the
 -- leaderboard. The scores of the coin are expected values. Their interval is that of one guesser who tosses
 -- the coins of this edition, which are independent. Where `best` uses the coin in some relations, the coin's

@@ -3,7 +3,6 @@
 -- n_asked, n_errors, n_graded, n_no_answer and n_correct… count samples; n_sampled are those of n_asked that have a
 -- weight. n_positive, … are sums of the weights of samples, by which every triplet counts alike, no matter how many of its
 -- samples were asked.
--- is_in_full: all samples of the pair were to be asked.
 -- is_complete: all 2k samples are graded; or the pair was not asked in full, and one of its samples is wrong. Only then does
 -- the pair count in mastery: it is mastered if all samples are right. n_triplets, n_triplets_right: the triplets that count
 -- in the joint accuracy, because the pair was asked in full and all k samples of the triplet are graded, and those of them

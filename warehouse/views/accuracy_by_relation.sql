@@ -1,7 +1,6 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and relation.
 -- The measures of the leaderboard over the relation's pairs, with intervals of the same kind. A relation with few tails
 -- has a small n_effective, and then a wide interval.
--- n_samples: graded samples; n_pairs: pairs with a graded sample; n_complete_pairs: denominator of mastery.
 create or replace view accuracy_by_relation as
 with measured as (
     select

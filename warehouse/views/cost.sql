@@ -8,7 +8,6 @@
 -- rephraser: the rewordings that were tried, at the price in the record of the model.
 -- What a judge, a panel and the writer of llmeval cost is not in it, because no stage names their prompts.
 -- seconds_per_prompt: of the last session of every evaluation, samples and questions together.
--- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
 with summed_runs as (
     select

@@ -1,9 +1,9 @@
 -- Grain: one row per two editions of the same base (each two once), model, method, policy and repeat.
--- The fall of the scores of a model from one edition to another, on the heads that both editions test. Each
--- edition has one pair per relation and head; the negative tails and the wording may differ. A fall on fresh
--- text is the sign of a leaked edition only if the editions were made alike. edition_id is the earlier edition; difference = its average accuracy − the
--- other's, likewise mastery_difference. Editions are in the order of period_start, those without one last; then of
--- their names.
+-- The fall of the scores of a model from one edition to another, on the heads that both editions test. Each edition has
+-- one pair per relation and head; the negative tails and the wording may differ. A fall on fresh text is the sign of a
+-- leaked edition only if the editions were made alike. edition_id is the earlier edition; difference = its average
+-- accuracy − the other's, likewise mastery_difference. Editions are in the order of period_start, those without one last;
+-- then of their names.
 -- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
 -- and the differences are paired by head (differences). Heads that share a tail in edition_id are correlated.
 -- same_text_rate: of the other edition's test samples of the shared heads, the share whose text is in this

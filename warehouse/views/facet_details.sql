@@ -1,8 +1,6 @@
 -- Grain: one row per edition, setting, model, scoring policy, test question and repeat.
 -- Everything about one answer, down to the prompt and the text of the reply, for an analyst: select by point_id or
--- question_id. prediction: the answer that most repeats gave, n_agreeing of the n_answers repeats with an answer.
--- repeat_answer, rule: the answer that was read in this repeat's response, and which rule found it.
--- is_correct is null where every repeat failed (error) and where the scoring policy excludes the question.
+-- question_id.
 create or replace view facet_details as
 select
     answers.edition_id,

@@ -1,10 +1,8 @@
 -- Grain: one row per edition and test triplet that at least three models answered.
 -- The probability that its label is wrong, from the answers to all samples of the method `pretexeval` about the triplet
 -- and its twin (label_audit.py, docs/statistics.md). Answers of a reference model count only about heads that it learned.
--- n_models: the models with an answer to at least three quarters of the samples. n_contradicting: those of them whose
--- answers contradict the label in at least three quarters.
--- is_contradicted_by_all: so do all models that tell true facts from false ones. Such a label is wrong, or the models
--- share an error; only a person can tell (`pretexeval review export EDITION --what audit`). It counts in all scores.
+-- is_contradicted_by_all: such a label is wrong, or all models share an error; only a person can tell
+-- (`pretexeval review export EDITION --what audit`). It counts in all scores.
 -- verdicts: what people said of the label. They decide its probability, and estimate how many contradictions are shared
 -- errors.
 create or replace view label_audit as

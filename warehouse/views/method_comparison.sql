@@ -5,8 +5,7 @@
 -- difference = average_accuracy − other_average_accuracy, with the interval of a paired difference (differences).
 -- A triplet's one answer by direct or origin is compared with each of its eight by pretexeval; an answer by llmeval
 -- with the one at the same place.
--- The shares of missing answers and failed prompts are in average_accuracy.
--- relative_loss: the part of the gain by the method that is lost by pretexeval; null if there is no such gain.
+-- The shares of missing answers and failed prompts are in the leaderboard.
 create or replace view method_comparison as
 select
     edition_id, model_id, model, other_method as method, scoring_policy, repeat,

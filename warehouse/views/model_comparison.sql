@@ -6,8 +6,6 @@
 -- models in the edition (Holm 1979). With fewer than ten effective heads or tails (n_effective), there is no interval.
 -- Mastery counts the pairs that are complete for both models. Under `excluded` it is null, with
 -- their number, where these are less than 80 % of all pairs: they are the models' own selection.
--- detectable_difference: the smallest true difference that would be found with a power of 80 % (macros.sql).
--- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed.
 create or replace view model_comparison as
 with models_compared as (
     select * from differences where comparison = 'models' and relation is null

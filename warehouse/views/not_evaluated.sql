@@ -1,10 +1,9 @@
 -- Grain: one row per edition, setting (null: its samples) and model whose evaluation failed.
--- These models have no rows in the views of scores of samples, or of what was asked in the setting. Either more
--- prompts failed than max_error_rate allows, or the evaluation
--- ended with an error before its answers could be scored (failures).
--- reason: what failed, in the words of the endpoint or engine, and what to change.
--- n_predictions, n_errors, error_rate: the asked samples (or questions), and those whose prompt failed; null if the
--- evaluation ended before all prompts were asked. model_id is null if the model could not be identified.
+-- These models have no rows in the views of scores of samples, or of what was asked in the setting. Either more prompts
+-- failed than max_error_rate allows, or the evaluation ended with an error before its answers could be scored (failures).
+-- Of anchors that could not be asked, setting is the period.
+-- n_predictions, n_errors and error_rate are null if the evaluation ended before all prompts were asked, and model_id is
+-- null if the model could not be identified.
 create or replace view not_evaluated as
 with finished as (
     select runs.*, models.name as model, n_errors / n_predictions as error_rate

@@ -1,8 +1,6 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test pair.
 -- The answers of a model to one fact: how many samples of its true and of its false triplet are right, and whether it
 -- masters the pair, that is, all of them. Pairs that mastery does not count are included (is_complete is false).
--- wrong_of_true, wrong_of_false: the transformations that went wrong on the true and on the false triplet; null for
--- llmeval, which has no transformations.
 create or replace view pair_details as
 with names as (
     select

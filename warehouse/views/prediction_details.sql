@@ -1,12 +1,7 @@
 -- Grain: one row per edition, model, scoring policy, repeat and test sample.
 -- Everything about one prediction, including the text of the reply, for an analyst.
 -- reasoning: what the model thought before its answer, from the endpoint or from the marks in the response.
--- is_unfinished_reasoning: there is no answer because the thought did not end.
--- is_refused: there is no answer because the model or a filter refused.
--- has_answer: whether true or false could be extracted. is_failed: whether the prompt has no response (error
--- says why). is_correct is null where it failed and where the scoring policy excludes the sample. The accuracy
--- views do not read this view: they come from sample_scores.
--- weight: how many samples of its triplet the answer stands for in averages (docs/statistics.md).
+-- The accuracy views do not read this view: they come from sample_scores.
 create or replace view prediction_details as
 select
     answers.edition_id, answers.model_id, models.name as model,

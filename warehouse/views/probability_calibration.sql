@@ -1,8 +1,7 @@
 -- Grain: one row per edition, model, method and repeat.
 -- The worth of the log-probabilities of True and False, from the same pass as the text. They do not depend
 -- on the scoring policy. p_true is the softmax of the two.
--- n_samples: samples with both log-probabilities; missing_rate: the share of asked samples without them.
--- average_accuracy: the likelier of the two is right; a tie is wrong. Its interval: as in average_accuracy.
+-- average_accuracy: the likelier of the two is right; a tie is wrong. Its interval is computed as in the leaderboard.
 -- no_answer_rate: of the texts, for comparison.
 -- auroc, calibration_error, brier_score: how well p_true tells true samples from false ones (scores.py). auroc is null
 -- if only one label occurs.

@@ -3,7 +3,6 @@
 -- facts that it has learned (taught_pairs), under one transformation of one relation.
 -- taught_with: `other`: the model never saw the pool's sentences about this relation with their labels, so the
 -- row also shows an error that was in the pool when the model was taught; `pool`: it shows later errors only.
--- rest_accuracy: the same over the model's other cells with the same taught_with.
 -- p_value: one-sided binomial, the probability of at most n_correct right samples at the rest's accuracy. It
 -- treats samples as independent. The two samples of a pair are not, so the true probability is larger.
 -- is_suspect: p_value · n_cells < 0.05 (Bonferroni over the model's cells), and less than half of the samples

@@ -89,15 +89,15 @@ def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(
     (root / "responses/far-1234/part.parquet").write_bytes(b"answers")
     last = plan_week(config, 3)
     listed = list_old_editions(last)
-    assert [(old.edition_id, old.kept_because) for old in listed] == [(weeks[0], None), (weeks[1], None)]
+    assert list(listed.items()) == [(weeks[0], None), (weeks[1], None)]
     assert list_editions(root) == sorted([*weeks, *others])
     # A run for an old week keeps its own edition.
-    assert [old.edition_id for old in list_old_editions(plan_week(config, 0))] == [weeks[1]]
+    assert list(list_old_editions(plan_week(config, 0))) == [weeks[1]]
     assert remove_old_editions(last, Store(config.storage)) == listed
     assert list_editions(root) == sorted([*weeks[2:], *others])
     assert not [path for path in root.rglob("*") if set(path.parts) & set(weeks[:2])]
     assert (root / "responses/far-1234/part.parquet").read_bytes() == b"answers"
-    assert list_old_editions(last) == []
+    assert list_old_editions(last) == {}
 
 
 def test_editions_that_others_need_are_kept_with_the_reason(built: Built, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_editions_that_others_need_are_kept_with_the_reason(built: Built, tmp_pa
         (root / path).mkdir(parents=True)
     with FileLock(root / f"locks/{weeks[2]}.far-1234.lock"):
         kept = remove_old_editions(plan_week(config, 4), Store(config.storage))
-    assert [(old.edition_id, old.kept_because) for old in kept] == [
+    assert list(kept.items()) == [
         (weeks[0], "this configuration does not name near-1234, old-1234, which it was evaluated for"),
         (weeks[1], "people reviewed it"),
         (weeks[2], "a model is being evaluated on it"),
@@ -125,9 +125,9 @@ def test_a_withdrawn_edition_stays_and_is_not_counted(built: Built, tmp_path: Pa
     for week in (weeks[0], weeks[3]):
         withdraw_edition(root, week, "the base was wrong")
     assert list(list_with_same_method(planned)) == weeks[1:3]
-    assert list_old_editions(planned) == []
+    assert list_old_editions(planned) == {}
     (root / withdrawal_record(weeks[3])).unlink()
-    assert [old.edition_id for old in list_old_editions(planned)] == [weeks[1]]
+    assert list(list_old_editions(planned)) == [weeks[1]]
 
 
 def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(
@@ -143,7 +143,7 @@ def test_the_newest_results_are_kept_of_each_model_and_all_editions_of_a_period(
         (root / f"predictions/{week}/far-1234/run.json").write_text("{}")
     (root / f"failures/{weeks[3]}").mkdir(parents=True)
     (root / f"failures/{weeks[3]}/far.json").write_text("{}")
-    assert [(old.edition_id, old.kept_because) for old in list_old_editions(planned)] == [
+    assert list(list_old_editions(planned).items()) == [
         (weeks[0], None),
         (weeks[1], "no newer edition has results of far"),
     ]
