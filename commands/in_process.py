@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
+from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.identity import identify_model, require_some_usable
@@ -51,10 +52,18 @@ def is_published(config: Config, edition_id: str) -> bool:
     root = config.storage.root
     return (
         is_measured(root, edition_id)
-        and all((root / model_file(identify_model(model).model_id)).is_file() for model in config.models)
+        and all(_has_record(root, model) for model in config.models)
         and is_warehouse_current(root)
         and are_pages_current(root, [edition_id])
     )
+
+
+def _has_record(root: Path, model: ModelConfig) -> bool:
+    """Return whether a model has its record, or cannot be identified and so gets none from a publication."""
+    try:
+        return (root / model_file(identify_model(model).model_id)).is_file()
+    except InputError:
+        return True
 
 
 @dataclass(frozen=True)

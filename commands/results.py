@@ -289,7 +289,7 @@ def _add_compare(subcommands: Subcommands) -> None:
         "--output",
         type=read_path,
         metavar="FILE",
-        help="write the result to this file, over the one of before",
+        help="write the result to this file; an earlier one is replaced",
     )
 
 

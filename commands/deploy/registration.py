@@ -42,7 +42,7 @@ ACTIVE = (StateType.PENDING, StateType.RUNNING, StateType.CANCELLING)
 
 
 def deploy(config_file: Path, config: Config, home: Path) -> list[str]:
-    """Create the pools, the deployments of all flows, and the automations; return a line for each.
+    """Create the pools, the deployments of all flows, and the automations; return what is there, by line.
 
     Args:
         home: the folder in which runs start, where they find the configuration and a relative data folder.

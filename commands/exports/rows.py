@@ -106,10 +106,7 @@ def read_question_relations(
 
 
 def _add_prompts(kind: ItemKind, rows: pl.DataFrame, limit: int | None) -> pl.DataFrame:
-    """Return the tested rows of one relation, and those held out, with the column ``prompt`` of the tested.
-
-    The text of a prompt is the same in chat and completion style.
-    """
+    """Return the tested and the held-out rows of a relation, with the column `prompt`, null if not tested."""
     items = kind.read_items(rows)
     built = build_requests(select_items(items, limit), show_demonstrations(kind, items), SETTINGS)
     prompts = pl.DataFrame(

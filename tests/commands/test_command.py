@@ -306,6 +306,16 @@ def test_a_run_prints_one_row_of_a_model_with_repeats_and_its_facets(
     assert re.search(r"^random answers ", of_questions, re.MULTILINE)
 
 
+def test_a_page_is_refreshed_although_a_model_of_its_configuration_is_gone(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path / "data")
+    QuestionFolder(data, [Point("symptoms", "Disease", has_pair=False)]).write_edition(EDITIONS[0])
+    build_warehouse(data.root)
+    gone = {"name": "gone", "engine": "vllm", "model": str(tmp_path / "gone")}
+    config = load_config(write_configuration(tmp_path, models=[gone]))
+    assert config.storage.root == data.root
+    assert not in_process.is_published(config, EDITIONS[0])
+
+
 LEFT_OUT = "everything else was published, but 1 part was left out:\n  data/editions/a: it is damaged"
 
 

@@ -18,7 +18,6 @@
 -- `tail commonness`, `head commonness`: how many heads of the relation have the true tail in the knowledge base, and how
 -- many tails the head has there (tail_frequency and head_frequency of the triplets, which do not count facts that are
 -- marked also_true). What a base lists often is mostly what is written about often.
--- group_position: the order of the groups of one kind.
 create or replace view accuracy_by_group as
 select
     edition_id, model_id, model, method, scoring_policy, repeat,
