@@ -64,13 +64,12 @@ def load_edition(root: str | Path, edition_id: str, stage: str = "samples") -> "
     Raises:
         InputError: the edition is not complete, it has no rows of the stage, or a file cannot be read.
     """
-    from pretexeval.storage.records import read_manifest, read_stage
+    from pretexeval.storage.records import read_stage
     from schemas.stages import EDITION_STAGES
 
     stages = {each.name: each for each in EDITION_STAGES}
     if stage not in stages:
         raise InputError(f"an edition has no stage {stage!r}; it may have {', '.join(stages)}")
-    read_manifest(Path(root), edition_id)
     rows = read_stage(Path(root), edition_id, stages[stage])
     if rows is None:
         raise InputError(f"edition {edition_id} has no {stage}")

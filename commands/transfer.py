@@ -58,13 +58,7 @@ def export(options: argparse.Namespace) -> int:
     """Write the folder, and print its path."""
     from commands.exports.export import export_edition
 
-    export_edition(
-        options.root,
-        options.edition,
-        options.to,
-        options.folder,
-        options.pairs_per_relation,
-    )
+    export_edition(options.root, options.edition, options.to, options.folder, options.pairs_per_relation)
     write_output(options.folder)
     return 0
 

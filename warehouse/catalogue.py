@@ -1,6 +1,6 @@
 """Create the tables, macros and views of the warehouse in an explicit order."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,9 +152,7 @@ def create_views(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         create_estimated(connection, text)
     for text in views.values():
         connection.execute(text)
-    write_comments(
-        connection, {name: read_grain(text) for name, text in (shared | facts | estimated | views).items()}
-    )
+    write_comments(connection, shared | facts | estimated | views)
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -202,33 +200,23 @@ select table_name, column_name, comment from duckdb_columns() where not internal
 """
 
 
-def read_grain(sql: str) -> str:
-    """Return what a row of a table or view is, from the first line of its SQL file."""
-    return sql.splitlines()[0].removeprefix("-- Grain: ")
-
-
-def write_comments(connection: duckdb.DuckDBPyConnection, grains: Mapping[str, str]) -> None:
+def write_comments(connection: duckdb.DuckDBPyConnection, texts: Mapping[str, str]) -> None:
     """Say what a row of every table and view is, and what every column means, where the database does not.
 
     Args:
-        grains: name of a view, or of a table of counts or of scores -> what a row of it is.
+        texts: name of a view, or of a table of counts or of scores -> its SQL, which begins with its grain.
     """
-    statements = [*_comment_on_relations(connection, {**list_tables(), **grains})]
-    statements += _comment_on_columns(connection)
-    # Each statement by itself would be flushed to disk, which takes several seconds for all of them.
-    connection.execute("; ".join(["begin", *statements, "commit"]))
-
-
-def _comment_on_relations(connection: duckdb.DuckDBPyConnection, grains: Mapping[str, str]) -> Iterator[str]:
+    grains = list_tables()
+    grains |= {name: text.splitlines()[0].removeprefix("-- Grain: ") for name, text in texts.items()}
+    statements = ["begin"]
     for kind, name, comment in connection.execute(f"{RELATIONS} union all {SHARED_VIEWS}").fetchall():
         if comment != (grain := grains.get(name.removeprefix("storage."), comment)):
-            yield f"comment on {kind} {name} is {_quote(grain)}"
-
-
-def _comment_on_columns(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+            statements.append(f"comment on {kind} {name} is {_quote(grain)}")
     for relation, column, comment in connection.execute(COLUMNS).fetchall():
         if comment != (meaning := describe_column(relation, column)):
-            yield f'comment on column {relation}."{column}" is {_quote(meaning)}'
+            statements.append(f'comment on column {relation}."{column}" is {_quote(meaning)}')
+    # Each statement by itself would be flushed to disk, which takes several seconds for all of them.
+    connection.execute("; ".join([*statements, "commit"]))
 
 
 def _quote(text: str) -> str:

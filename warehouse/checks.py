@@ -43,8 +43,10 @@ order by edition_id, stage, expectation, checked_columns, requirement
 
 
 def load_checks(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """Insert one row per expectation of the stages of an edition that have a report."""
-    reports = [*_read_reports(root, edition_id), *_read_measured(root, edition_id)]
+    """Insert one row per expectation of the stages of an edition, and of what was measured on it."""
+    reports = [*_read_reports(root, edition_id)]
+    for record in (diversity_record(edition_id), guesses_record(edition_id)):
+        reports += read_reports(root / record)
     insert_reports(connection, (edition_id, None, None), reports)
 
 
@@ -83,12 +85,6 @@ def _read_report(path: Path, stage: str, checksums: Sequence[str]) -> Iterator[R
         set_aside(path, "it is no report of a validation", REMEDY)
     elif report["content"] == key_content(stage, checksums):
         yield report
-
-
-def _read_measured(root: Path, edition_id: str) -> Iterator[Report]:
-    """Yield the reports on what was measured on an edition."""
-    for record in (diversity_record(edition_id), guesses_record(edition_id)):
-        yield from read_reports(root / record)
 
 
 def _list_rows(report: Report) -> list[tuple[Any, ...]]:

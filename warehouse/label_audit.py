@@ -11,9 +11,9 @@ share of wrong labels (Bootkrajang and Kabán 2012) weigh the models and forms:
   affirms false triplets as if they were true, so only models count that tell most pairs apart.
 
 The weights are fitted jointly, so that models and forms that repeat each other do not count twice. The share
-of wrong labels is that of the labels which are contradicted however strong the evidence for them should be.
-This identifies it only if models that know a fact do not mistake it, so an error that all models share counts
-as a wrong label until people have judged such labels. docs/statistics.md says what this does not claim.
+of wrong labels is the share of labels that are contradicted even where the evidence should be strong. This
+holds only if models that know a fact do not mistake it. So an error that all models share counts as a wrong
+label until people have judged such labels. docs/statistics.md says what this does not claim.
 """
 
 from collections.abc import Sequence

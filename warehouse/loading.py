@@ -11,12 +11,7 @@ import polars as pl
 from pretexeval.config.schedule import find_first_day
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
-from pretexeval.storage.layout import (
-    FAILURES_FOLDER,
-    responses_folder,
-    rewordings_record,
-    withdrawal_record,
-)
+from pretexeval.storage.layout import FAILURES_FOLDER, responses_folder, rewordings_record, withdrawal_record
 from pretexeval.storage.records import find_record, set_aside
 from pretexeval.storage.withdrawals import find_withdrawal
 from schemas.columns import Stage

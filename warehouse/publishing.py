@@ -142,8 +142,9 @@ def keep_writers_out(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
 
 
 def replace_published(aside: Path, path: Path, old: duckdb.DuckDBPyConnection | None) -> None:
-    """Rename a file over the published one, whose side files go first: DuckDB reads them with any file there.
+    """Rename a file over the published one.
 
+    The side files of the old file go first, because DuckDB would apply them to the new file.
     If the old file has tables, views or macros that no publication created, it is kept under another name.
 
     Args:
@@ -185,8 +186,8 @@ def require_usable_root(root: Path) -> None:
 def check_folders(old: duckdb.DuckDBPyConnection, root: Path) -> None:
     """Check the folders from which the published file was loaded, except those that can be made again.
 
-    While the disk of a folder is not mounted, the folder is missing or empty. This must not count as if all
-    of it had been removed, nor may its prompts be asked again.
+    While the disk of a folder is not mounted, the folder is missing or empty. Then its content must not count
+    as removed, and its prompts must not be asked again.
 
     Raises:
         InputError: a folder is missing or empty that held an edition, answers, reviews, or evaluations of an

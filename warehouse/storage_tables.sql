@@ -16,7 +16,7 @@ create table storage.publication (
 );
 
 -- Models that are asked the same prompt share its text. Thousands of prompts begin with the same demonstrations: this
--- compression takes 0.4 s and 5 MB for 137,000 prompts, where that which DuckDB chooses takes 1.0 s and 56 MB.
+-- compression takes 0.4 s and 5 MB for 137,000 prompts, and the one that DuckDB chooses takes 1.0 s and 56 MB.
 create table storage.prompts (prompt_hash ubigint not null, prompt varchar not null using compression zstd);
 create table storage.responses (
     prompt_key varchar not null, model_id varchar not null, repeat smallint not null, prompt_hash ubigint not null,

@@ -1,7 +1,7 @@
 -- The loaded tables of the warehouse, except those that have the columns of a stage (catalogue.py).
 -- schemas/meanings.toml says what their rows and columns mean, and which columns are keys: (edition_id, id), because
 -- triplet and sample ids do not contain the edition. Keys are comments and no constraints: each stage is checked when
--- it is written, and a primary key of 12 models × 261,000 answers takes 9 s more and makes 58 MB 385 MB.
+-- it is written, and a primary key of 12 models × 261,000 answers takes 9 s more and makes a file of 58 MB one of 385 MB.
 
 -- A withdrawn edition has its texts in all tables, and no evaluation.
 -- wrong_texts is null where no gate checked texts of a language model.

@@ -1,1 +1,1 @@
-"""Registration of the flows with a Prefect server: work pools, deployments, automations."""
+"""Registration of the flows with a Prefect server, and the services of an installation."""

@@ -23,13 +23,7 @@ from commands.preflight.services import (
     require_cache_room,
 )
 from commands.preflight.trials import ask_once
-from commands.preflight.validate import (
-    check_edition,
-    check_names,
-    check_negatives,
-    read_edition,
-    run_checks,
-)
+from commands.preflight.validate import check_edition, check_names, check_negatives, read_edition, run_checks
 from pretexeval.config.engines import EngineConfig
 from pretexeval.config.file import Config, load_config
 from pretexeval.engines.identity import (

@@ -7,12 +7,7 @@ from itertools import groupby
 
 import polars as pl
 
-from commands.preflight.asked_prompts import (
-    Estimate,
-    add_items,
-    list_writer_parts,
-    start_evaluation,
-)
+from commands.preflight.asked_prompts import Estimate, add_items, list_writer_parts, start_evaluation
 from commands.preflight.findings import Finding, render_findings
 from commands.preflight.validate import check_names, check_negatives, run_checks
 from pretexeval.config.file import Config

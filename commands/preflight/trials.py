@@ -20,13 +20,7 @@ from pretexeval.primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.prompts import render_answer
 from tasks.asking.reasoning import read_answers
-from tasks.asking.server_habits import (
-    CUT,
-    count_habits,
-    find_low_counts,
-    list_remarks,
-    tabulate_replies,
-)
+from tasks.asking.server_habits import CUT, count_habits, find_low_counts, list_remarks, tabulate_replies
 from tasks.asking.writers import Reply, Writer, WriterPrompt, read_reply
 from tasks.edition.attempts import run_rounds
 from tasks.edition.edition import Edition

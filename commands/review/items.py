@@ -150,7 +150,6 @@ def _list_rewordings(root: Path, edition_id: str) -> pl.DataFrame:
 
 def read_rows(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame:
     """Return the rows of a stage; raise InputError if the edition is not complete, or is made of a bank."""
-    read_manifest(root, edition_id)
     rows = read_stage(root, edition_id, stage)
     if rows is None:
         raise InputError(f"{edition_id} has nothing to review: it holds the questions of a bank")

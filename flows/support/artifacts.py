@@ -120,7 +120,7 @@ def locate(storage: StorageConfig, path: str) -> str:
 def show_in_ui(
     create: Callable[Parameters, Result], *args: Parameters.args, **options: Parameters.kwargs
 ) -> Result | None:
-    """Create an artifact and return its id; None if the server is unavailable, which fails no run."""
+    """Create an artifact and return its id; None if the server is unavailable, which is logged."""
     try:
         return create(*args, **options)
     except httpx.HTTPError as error:

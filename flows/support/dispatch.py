@@ -322,7 +322,7 @@ def _count_cards(pool: str) -> int:
 
 
 def _read_workers(pool: str) -> list[Worker]:
-    """Return the workers of a pool; none if there is no such pool, which the run in it will say."""
+    """Return the workers of a pool; none if there is no such pool, which its run reports."""
     with get_client(sync_client=True) as client, suppress(httpx.HTTPStatusError):
         return retry_while_unavailable(partial(client.read_workers_for_work_pool, pool))
     return []

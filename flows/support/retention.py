@@ -23,12 +23,7 @@ from pretexeval.storage.layout import (
     review_folder,
 )
 from pretexeval.storage.locks import hold_file_lock
-from pretexeval.storage.publication import (
-    finish_removals,
-    is_evaluated_now,
-    remove_edition,
-    sync_everything,
-)
+from pretexeval.storage.publication import finish_removals, is_evaluated_now, remove_edition, sync_everything
 from pretexeval.storage.records import find_manifest
 from pretexeval.storage.store import Store
 from tasks.edition.planning import plan_edition

@@ -24,7 +24,6 @@ from pretexeval.primitives.errors import InputError
 Result = TypeVar("Result")
 Parameters = dict[str, Any]
 """The parameters of a run, by their names."""
-CONFIGS = Path("configs")
 # prefect.yaml sets the variable of each deployment; a run in the process of a command has no limit.
 TIME_LIMIT_S = 3600 * float(os.environ.get("PRETEXEVAL_TIME_LIMIT_H", "0")) or None
 # Errors of a folder of another host that is unavailable for a moment, and of a lock on it.
@@ -47,7 +46,7 @@ def read_config(given: str | Path) -> Config:
         InputError: the file is not valid.
     """
     file = Path(given)
-    named = CONFIGS / f"{file}.toml"
+    named = Path("configs", f"{file}.toml")
     return load_config(named if not file.suffix and not file.exists() and named.exists() else file)
 
 

@@ -267,6 +267,11 @@ def read_manifest_files(root: Path, edition_id: str, stage: str | None = None) -
 
 
 def read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None:
-    """Return the rows of a stage of a complete edition; None if it has no files of the stage."""
+    """Return the rows of a stage of a complete edition; None if it has no files of the stage.
+
+    Raises:
+        InputError: the edition is not complete.
+    """
+    read_manifest(root, edition_id)
     refs = list(read_manifest_files(root, edition_id, stage.name).values())
     return read_stage_files(root, refs, stage) if refs else None
