@@ -318,11 +318,7 @@ def compare(options: argparse.Namespace) -> int:
     )
     renderers = {"text": render_difference, "json": render_difference_json}
     text = renderers[options.format](found)
-    if options.output is None:
-        write_output(text)
-    else:
-        from pretexeval.storage.files import write_bytes
-
-        write_bytes(options.output, f"{text}\n".encode())
+    _show(text, options.output)
+    if options.output is not None:
         write_output(write_verdict(found))
     return int(options.fail_on_regression and found.is_regression)

@@ -30,8 +30,7 @@ create table models (
 -- Includes the reply, from responses. The loader looks it up once, so that prediction_details need not join millions of
 -- prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12 models × 272,000 samples).
 -- The log-probabilities are null if the model thought first, because they are those of the first token.
--- weight: how many samples of its triplet an answer stands for in averages: 1, unless `ask` of [scoring] is `enough`
--- (docs/statistics.md). Then it is k, or 0, and a sample that was not needed has no row.
+-- If `ask` of [scoring] is `enough`, a sample that was not needed has no row (docs/statistics.md).
 create table answers (
     edition_id varchar not null, kind varchar not null, setting varchar, period varchar, model_id varchar not null,
     item_id varchar not null, repeat smallint not null, scoring_policy varchar not null,
@@ -42,8 +41,7 @@ create table answers (
     response varchar, reasoning varchar, error varchar, logprob_true double, logprob_false double
 );
 
--- n_predictions: samples, each repeat for itself, or questions, whose repeats vote. is_evaluated: at most max_error_rate of
--- them lack a response. Other evaluations have no rows in the tables of scores.
+-- Evaluations with too many failed prompts (is_evaluated) have no rows in the tables of scores.
 -- n_prompts and the tokens: every distinct prompt and repeat counts once, no matter how many samples share it and which
 -- edition asked it first.
 create table runs (

@@ -31,6 +31,7 @@ from pretexeval.storage.records import key_content, read_manifest, write_record
 from schemas.stages import HUMAN_VERDICTS, TRIPLETS
 from tasks.judging.writer_errors import Verdicts, estimate_after_reading
 from tasks.quality.validation import check_stage
+from warehouse.sources import list_reviews
 
 # These names are valid for files on every system, and they do not make hidden files.
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -201,8 +202,8 @@ def _estimate_wrong_texts(root: Path, edition_id: str) -> str:
 
     A rewording that one of them takes for wrong counts as wrong.
     """
-    files = (root / layout.review_folder(edition_id)).glob("*.parquet")
-    read = pl.concat(read_parquet(path) for path in files).filter(question="rewording")
+    verdicts = pl.concat(read_parquet(path) for path in list_reviews(root, edition_id))
+    read = verdicts.filter(question="rewording")
     is_wrong = read.group_by("item_id").agg((pl.col("verdict") == WRONG).any())["verdict"]
     counts = {"n_read": is_wrong.len(), "n_read_wrong": int(is_wrong.sum())}
     found = read_manifest(root, edition_id)["wrong_texts"]

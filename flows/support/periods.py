@@ -48,9 +48,9 @@ def plan_period(config: Config, moment: datetime) -> Config:
     editions of the periods are a series, so that each of them repeats as little as possible of those before.
     """
     schedule, given = config.schedule, config.edition.seed
-    label = name_period(schedule, moment)
-    seed = draw_seed(schedule.period, label, given)
-    number = count_periods(moment.astimezone(ZoneInfo(schedule.timezone)).date(), schedule.period)
+    day = moment.astimezone(ZoneInfo(schedule.timezone)).date()
+    label = label_period(day, schedule.period)
+    seed, number = draw_seed(schedule.period, label, given), count_periods(day, schedule.period)
     table = {"label": label, "seed": seed, "series": given, "number": number}
     return config.model_copy(update={"edition": config.edition.model_copy(update=table)})
 

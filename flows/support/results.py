@@ -117,8 +117,8 @@ def find_score_changes(root: Path, edition_id: str) -> list[Row]:
     return select_certain(read_changes(root, edition_id), "change")
 
 
-def emit_score_changes(root: Path, edition_id: str) -> list[Row]:
-    """Emit an event for every significant change of a score, for automations; return the rows.
+def emit_score_changes(root: Path, edition_id: str) -> None:
+    """Emit an event for every significant change of a score, for automations.
 
     An edition is published again whenever something is added to it. The id of an event is therefore a hash of
     the change, and an event that the server knows already is not emitted again.
@@ -137,7 +137,6 @@ def emit_score_changes(root: Path, edition_id: str) -> list[Row]:
             payload=row,
             id=event_id,
         )
-    return list(changes.values())
 
 
 def _hash_event_id(row: Row) -> UUID:
