@@ -19,7 +19,7 @@ from tasks.edition.preview import PiecePreview
 from tasks.edition.rephraser import LLMEVAL_TOKENS, PANEL, Rephraser
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.items import GROUP, select_items
-from tasks.evaluation.requests import Shots, build_requests, show_demonstrations
+from tasks.evaluation.requests import Shots
 from tasks.judging.judge import INSTRUCTION
 from tasks.judging.writer_errors import read_panel
 
@@ -184,10 +184,10 @@ def add_items(
         return
     settings = replace(evaluation.request_settings, n_repeats=1, count_tokens=asked.counter.estimate)
     items = subject.kind.read_items(rows)
-    shots = show_demonstrations(subject.kind, items, chains if subject.is_reasoned else None)
+    shots = subject.show_demonstrations(items, chains)
 
     def build(some: pl.DataFrame) -> dict[str, str]:
-        built = build_requests(some, shots, settings)
+        built = subject.build_requests(some, shots, settings)
         return dict(zip(built.frame["prompt_key"], (prompt.text for prompt in built.prompts), strict=True))
 
     tested = select_items(items, evaluation.model.pairs_per_relation)

@@ -90,7 +90,7 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
     chains = [read_chains(each) if edition.is_complete() else {} for each in evaluations]
     n_samples, n_questions, balance = Counter[str](), Counter[str](), Balance()
 
-    def count(stage: Stage, relation: str, rows: pl.DataFrame, unwritten: Collection[str] = ()) -> None:
+    def count(stage: Stage, rows: pl.DataFrame, unwritten: Collection[str] = ()) -> None:
         for prompts, each, shown in zip(asked, evaluations, chains, strict=True):
             if each.subject.kind.stage == stage:
                 add_items(prompts, each, rows, shown, unwritten)
@@ -98,15 +98,15 @@ def plan_run(config: Config, store: Store, n_cards: int = 0) -> RunPlan:
     for piece in preview_relations(edition) if edition.has_triplets else ():
         balance[piece.relation] = describe_relation(edition, piece.relation, [piece.triplets])
         n_samples.update(piece.samples.filter(split="test")["method"])
-        count(SAMPLES, piece.relation, piece.samples, piece.unwritten_methods)
+        count(SAMPLES, piece.samples, piece.unwritten_methods)
         for _, add in parts:
             add(piece)
     if edition.has_questions:
         previewed = zip(edition.pieces.values(), preview_questions(edition), strict=True)
-        for relation, group in groupby(previewed, lambda pair: pair[0].relation):
+        for _, group in groupby(previewed, lambda pair: pair[0].relation):
             questions = pl.concat(rows for _, rows in group)
             n_questions.update(questions.filter(split="test")["type"])
-            count(QUESTIONS, relation, questions)
+            count(QUESTIONS, questions)
     for prompts, each in zip(asked, evaluations, strict=True):
         if each.asks_enough:
             prompts.notes.append(_note_needed(expect_shares(each) if edition.is_complete() else []))
