@@ -115,7 +115,7 @@ select
     case when type = 'RQ' then counted.wrong_offer_accuracy end as wrong_offer_accuracy,
     no_answer_rate, unfinished_reasoning_rate, refused_rate, n_errors, error_rate
 from counted
-left join estimates as estimates
+left join estimates
     on estimates.key = hash(counted.run, counted.facet, counted.is_negated)
 left join (select distinct run, is_negated, mean_accuracy from weights) as means
     on counted.run = means.run and counted.is_negated is not distinct from means.is_negated

@@ -115,6 +115,6 @@ select
     share as accuracy, ci_low as accuracy_ci_low, ci_high as accuracy_ci_high, n_effective,
     random_baseline
 from counted
-inner join estimates as estimates
+inner join estimates
     on hash(edition_id, relation, type, is_negated, baseline) = estimates.key
 order by edition_id, relation nulls first, place_type(type), is_negated, baseline

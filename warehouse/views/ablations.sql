@@ -29,7 +29,7 @@ with steps as (
     ) as steps (ablation, step, component, methods, group_name)
 ),
 
-differences as (
+taken_away as (
     select
         run,
         comparison as component,
@@ -63,9 +63,9 @@ select
     n_shared_pairs, difference, difference_ci_low, difference_ci_high,
     joint_difference, joint_difference_ci_low, joint_difference_ci_high,
     mastery_difference, mastery_difference_ci_low, mastery_difference_ci_high
-from scores as scores
+from scores
 inner join steps on scores.group_name = steps.group_name and list_contains(steps.methods, scores.method)
-left join differences using (run, component)
+left join taken_away using (run, component)
 where scores.grouping_by in ('edition', 'transformation', 'transformations')
 order by
     scores.edition_id, scores.model, scores.model_id, scores.method, scores.scoring_policy, scores.repeat,

@@ -19,7 +19,7 @@ select
     effects.p_value, effects.holm_p_value,
     scores.n_effective, scores.no_answer_rate, scores.unfinished_reasoning_rate, scores.refused_rate, scores.true_rate,
     scores.n_errors, scores.error_rate
-from scores as scores
+from scores
 left join effects on scores.run = effects.run and scores.group_name = effects.part
 where scores.grouping_by = 'transformation'
 order by
