@@ -8,10 +8,11 @@ from prefect import flow, get_run_logger
 from flows.rephrase_samples import rephrase_samples
 from flows.support.artifacts import render_links, show_page
 from flows.support.cancellation import end_when_cancelled
-from flows.support.dispatch import require_subflow
+from flows.support.dispatch import run_subflows
 from flows.support.keys import open_store
 from flows.support.runs import TIME_LIMIT_S, GivenConfig, complete_with
 from flows.support.stage_task import RunStage, run_stage
+from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import edition_folder
 from pretexeval.storage.store import Store
 from pretexeval.storage.withdrawals import require_published
@@ -71,8 +72,11 @@ def build_sample_stages(edition: Edition, build: RunStage, store: Store) -> list
     attempts = []
     if edition.writers and not edition.has_model_texts():
         writers = edition.writers.values()
+        # One run asks all writers, so it needs the cards of the largest.
         largest = max((writer.config for writer in writers), key=lambda writer: writer.n_cards)
-        require_subflow(rephrase_samples, {"config": edition.config}, largest)
+        (asked,) = run_subflows(rephrase_samples, [{"config": edition.config}], [largest])
+        if asked.has_failed:
+            raise InputError(asked.message)
         for model_id in {writer.model_id for writer in writers}:
             store.sync_responses(model_id)
     if edition.rephraser:

@@ -101,11 +101,6 @@ class Evaluation:
         """Return which pairs are known to be mastered or not."""
         return decide_pairs(self.asked, self.graded, self.right, self.weight)
 
-    @cached_property
-    def asked_pairs(self) -> Flags:
-        """Return which pairs were asked about."""
-        return np.asarray(count_samples(self.asked).any(1))
-
 
 @dataclass(frozen=True)
 class Decision:

@@ -152,7 +152,7 @@ def _list_parts(connection: duckdb.DuckDBPyConnection, evaluation: Evaluation) -
     asked, pairs, k = evaluation.asked, evaluation.pairs, evaluation.k
     yield Part("edition", "", 1, asked, k)
     relations = pairs.frame["relation"].to_numpy()
-    for relation in np.unique(relations[evaluation.asked_pairs]):
+    for relation in np.unique(relations[count_samples(asked).any(1)]):
         yield Part("relation", str(relation), 1, asked & (relations == relation)[:, None, None], k)
     of_model = {name: evaluation.key[name] for name in ("edition_id", "model_id")}
     groups = connection.sql(GROUPS, params=of_model).pl()

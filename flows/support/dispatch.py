@@ -96,20 +96,6 @@ def run_subflows(
     return [outcomes[number] for number in range(len(calls))]
 
 
-def require_subflow(subflow: Flow[..., Any], parameters: Parameters, model: EngineConfig) -> None:
-    """Run a flow that has to succeed.
-
-    Args:
-        model: the model that the flow loads; of several, the one that takes most cards.
-
-    Raises:
-        InputError: the flow failed; the message says why.
-    """
-    (outcome,) = run_subflows(subflow, [parameters], [model])
-    if outcome.has_failed:
-        raise InputError(outcome.message)
-
-
 def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> Outcome:
     require_not_cancelled()
     try:
