@@ -16,15 +16,13 @@ LISTS = ("flow_runs", "task_runs", "logs", "artifacts", "deployments", "block_do
 
 def find_in_files(folder: Path, parts: list[str]) -> list[str]:
     """Return the files under the folder that contain one of the parts, in their bytes or in their tables."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return [str(path.relative_to(folder)) for path in files if _contains(path, parts)]
-
-
-def _contains(path: Path, parts: list[str]) -> bool:
-    content = path.read_bytes()
-    return any(part.encode() in content for part in parts) or any(
-        part in text for text in _read_tables(path, content) for part in parts
-    )
+    found = []
+    for path in (path for path in sorted(folder.rglob("*")) if path.is_file()):
+        content = path.read_bytes()
+        in_tables = (part in text for text in _read_tables(path, content) for part in parts)
+        if any(part.encode() in content for part in parts) or any(in_tables):
+            found.append(str(path.relative_to(folder)))
+    return found
 
 
 def _read_tables(path: Path, content: bytes) -> Iterator[str]:

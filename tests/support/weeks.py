@@ -173,7 +173,7 @@ class LivedWeeks:
             if number == calendar.added_in:
                 self.configure()
             if number == calendar.changed_in:
-                change_answers(self.endpoint)
+                urllib.request.urlopen(f"{self.endpoint}/change", b"true", timeout=30).close()
             began = time.monotonic()
             self.regenerate(moment)
             self.observe(number, time.monotonic() - began)
@@ -225,11 +225,6 @@ def serve_models() -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(10)
-
-
-def change_answers(endpoint: str) -> None:
-    """Let the endpoint serve another model under the name `changing`."""
-    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/change", b"true"), timeout=30).close()
 
 
 def list_asked(endpoint: str) -> list[tuple[float, str, str]]:

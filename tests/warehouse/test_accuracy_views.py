@@ -188,10 +188,6 @@ def test_components_of_the_method_and_what_they_are_worth(published: DataFolder,
         assert all(row[f"{name}_ci_low"] < row[name] < row[f"{name}_ci_high"] for name in DIFFERENCES)
 
 
-def name_taught(sample: Row) -> str:
-    return KNOWN.get(sample["head"], "nothing") if sample["relation"] == "symptoms" else "nothing"
-
-
 def test_groups_of_facts(published: DataFolder, settings: Settings) -> None:
     rows = published.query("from accuracy_by_group where method = 'pretexeval'")
     groups = {
@@ -214,7 +210,10 @@ def test_groups_of_facts(published: DataFolder, settings: Settings) -> None:
         "negative": lambda row, s: s["is_asserted"] == (row["group_name"] == "asserted"),
         "release": lambda row, s: s["first_release"] == row["group_name"],
         "tail commonness": lambda *_: True,
-        "taught": lambda row, s: name_taught(s) == row["group_name"],
+        "taught": lambda row, s: (
+            (KNOWN.get(s["head"], "nothing") if s["relation"] == "symptoms" else "nothing")
+            == row["group_name"]
+        ),
     }
     for row in rows:
         own = [s for s in settings[name_setting(row)] if belongs[row["grouping_by"]](row, s)]

@@ -8,7 +8,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
 from tests.support.data_folder import DataFolder, expert, fail_response
 from tests.support.question_folder import QuestionFolder, always_right, fill_points
-from tests.support.stage_rows import Row, change_record, describe_file, digest, response_row
+from tests.support.stage_rows import change_record, describe_file, digest, response_row
 from tests.warehouse.conftest import EDITION, REASON, fail_three
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
@@ -120,14 +120,11 @@ def test_a_failure_before_any_score_is_listed(data: DataFolder) -> None:
     assert data.query("select model_id from leaderboard") == [{"model_id": "expert"}]
 
 
-def fail_first_statement(question: Row) -> str | None:
-    return REASON if question["type"] == "TFQ" and question["head"] == "Disease 0" else None
-
-
 def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFolder) -> None:
     folder = fill_points(QuestionFolder(data))
     folder.write_edition(EDITION, ("pretexeval",))
-    folder.write_answers(EDITION, "expert", always_right, fail=fail_first_statement)
+    failed = {("TFQ", "Disease 0"): REASON}
+    folder.write_answers(EDITION, "expert", always_right, fail=lambda q: failed.get((q["type"], q["head"])))
     folder.write_answers(EDITION, "expert", always_right, setting="chain_of_thought", n_repeats=5)
     for day, run in enumerate(sorted((data.root / "question_predictions").rglob("run.json")), 21):
         change_record(run, finished_at=f"2026-11-{day}", price={"input": day, "output": 0})

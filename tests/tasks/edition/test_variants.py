@@ -50,15 +50,6 @@ def make_triplet(head: str = "a", tail: str = "b", is_positive: bool = True, num
     return pl.DataFrame([values], schema=TRIPLETS.empty.schema)
 
 
-def list_predicates(head: str, tail: str) -> list[str]:
-    return [
-        f"may_treat({head}, {tail})",
-        f"may_treat⁻¹({tail}, {head})",
-        f"TakesDrug({head}, x) ⇒ ◇IsTreatedFor(x, {tail})",
-        f"IsTreatedFor(x, {tail}) ⇒ ◇TakesDrug({head}, x)",
-    ]
-
-
 def test_eight_variants_with_predicate_and_label_follow_each_triplet() -> None:
     rows = [("[Y]", '\\1 "$1"', True), ("{} é", "[X]", False)]
     triplets = pl.concat(make_triplet(*row, number=i) for i, row in enumerate(rows))
@@ -70,7 +61,12 @@ def test_eight_variants_with_predicate_and_label_follow_each_triplet() -> None:
     assert variants["transformation"].to_list() == order * len(rows)
     expected: list[tuple[str, bool]] = []
     for head, tail, is_positive in rows:
-        predicates = list_predicates(head, tail)
+        predicates = [
+            f"may_treat({head}, {tail})",
+            f"may_treat⁻¹({tail}, {head})",
+            f"TakesDrug({head}, x) ⇒ ◇IsTreatedFor(x, {tail})",
+            f"IsTreatedFor(x, {tail}) ⇒ ◇TakesDrug({head}, x)",
+        ]
         expected += [(predicate, is_positive) for predicate in predicates]
         expected += [(f"¬({predicate})", not is_positive) for predicate in predicates]
     assert variants.select("predicate", "label").rows() == expected
