@@ -48,19 +48,25 @@ def adjust(rows: Sequence[Row], name: str = "difference") -> list[float | None]:
     return [None if math.isnan(p) else float(p) for p in adjust_by_holm(np.array(values, float))]
 
 
-def order_certainly(shares: Mapping[str, Share]) -> list[tuple[str, str, float]]:
+def widen(interval: Share, n_tests: int) -> tuple[float, float]:
+    """Return limits that are wider by the factor of the normal distribution for n tests (Bonferroni)."""
+    value, low, high = interval
+    factor = float(ndtri(LEVEL / 2 / n_tests) / ndtri(LEVEL / 2))
+    return value - factor * (value - low), value + factor * (high - value)
+
+
+def order_certainly(shares: Mapping[str, Share], n_models: int = 1) -> list[tuple[str, str, float]]:
     """Return (lower, higher, difference) for every two shares whose order is certain, the largest first.
 
     The shares are of the same model, and it is not known how their errors are correlated. Their order is
-    therefore certain only where their intervals do not overlap. The intervals are wider by the factor that
-    the normal distribution gives for the number of all pairs of shares (Bonferroni).
+    therefore certain only where their intervals do not overlap. The intervals allow for the number of all
+    pairs of shares.
+
+    Args:
+        n_models: the number of models of which such shares are ordered.
     """
     n_pairs = max(len(shares) * (len(shares) - 1) // 2, 1)
-    factor = float(ndtri(LEVEL / 2 / n_pairs) / ndtri(LEVEL / 2))
-    wide = {
-        name: (share - factor * (share - low), share + factor * (high - share))
-        for name, (share, low, high) in shares.items()
-    }
+    wide = {name: widen(share, n_pairs * n_models) for name, share in shares.items()}
     ordered = [
         (one, other, shares[other][0] - shares[one][0])
         for one, other in permutations(shares, 2)

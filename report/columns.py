@@ -52,7 +52,7 @@ class Column:
     def head(self) -> str:
         """Return the title as the head of a column on a page; `n` and Greek letters are symbols."""
         unit = ", points" if self.kind in ("change", "points") else ""
-        is_symbol = self.title.startswith("n ") or not self.title.isascii()
+        is_symbol = self.title.startswith(("n ", "p,")) or self.title == "p" or not self.title.isascii()
         return (self.title if is_symbol else self.title[0].upper() + self.title[1:]) + unit
 
     @property

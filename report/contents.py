@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from report.facet_scores import QuestionContents
+from report.formats import label_models
 from report.paper_tables import METHODS as PAPER_METHODS
 from schemas.columns import SCORING_POLICIES
 from schemas.stages import METHODS, SINGLE_METHODS
@@ -105,6 +106,10 @@ class Contents:
         """Return the name of the model on the page."""
         return self.labels[model_id]
 
+    def label_rows(self, rows: list[Row]) -> list[Row]:
+        """Return rows with the name of the model on the page as `model`."""
+        return [row | {"model": self.labels.get(row["model_id"], row["model"])} for row in rows]
+
     @property
     def relation_measure(self) -> str:
         """Return what the map of relations shows: mastery, unless no model masters anything."""
@@ -177,13 +182,11 @@ class Contents:
         times = {run["model_id"]: run["evaluated_at"] for run in self.runs}
         return [row | {"evaluated_at": times.get(row["model_id"])} for row in rows]
 
-    def rank_points(self) -> list[Row]:
-        """Return the scores on questions, each with its place, and how far it is above random answers."""
-        rows = self.questions.scores if self.questions else []
+    def list_points(self) -> list[Row]:
+        """Return the scores on questions, each with how far it is above random answers."""
         return [
-            row | {"rank": rank, "above_random": None if row["average"] is None else row["average"] - random}
-            for rank, row in enumerate(rows, start=1)
-            for random in [row["average_random"]]
+            row | {"above_random": None if row["average"] is None else row["average"] - row["average_random"]}
+            for row in (self.questions.scores if self.questions else [])
         ]
 
     def list_costs(self) -> list[Row]:
@@ -258,8 +261,7 @@ def list_models(
         places: model_id -> place in the palette.
     """
     names = {**asked} | {row["model_id"]: str(row["model"]) for row in leaderboard}
-    taken = list(names.values())
-    labels = {i: name if taken.count(name) == 1 else i for i, name in names.items()}
+    labels = label_models(names)
     ranked = sorted(
         leaderboard,
         key=lambda row: (not setting.matches(row), row["rank"], labels[row["model_id"]]),

@@ -149,5 +149,5 @@ def _describe_first(reader: EditionReader, setting: Setting, ranked: list[Row]) 
     return {name: ranked[0][name] for name in SUMMARY} | {
         "leaders": join_names([names[model_id] for model_id in lead.leaders]),
         "n_leaders": len(lead.leaders),
-        "against_shortcut": judge_against_shortcut(ranked[0]),
+        "against_shortcut": judge_against_shortcut(ranked[0], len(ranked)),
     }

@@ -3,10 +3,8 @@
 A section whose question has no answer in this edition has no sentence, and is left out of the page.
 """
 
-from collections.abc import Collection
 from statistics import fmean
 
-from pretexeval.primitives.errors import count_noun
 from report.certainty import Share, has_interval, order_certainly, select_certain
 from report.contents import Contents, Row
 from report.edition_differences import describe_aspects
@@ -14,6 +12,7 @@ from report.facet_scores import list_asked, note_unanswered, note_unanswered_que
 from report.formats import (
     BRIEF_FORMS,
     format_count,
+    format_counted,
     format_magnitude,
     format_percent,
     format_words,
@@ -48,23 +47,23 @@ def describe_edition(contents: Contents) -> str:
     first = ranked[0]
     label = contents.label(first["model_id"])
     if first["mastery"] is None:
-        right, n = format_percent(first["average_accuracy"]), format_count(first["n_samples"])
-        text = f"{label} judges {right} of {n} statements correctly"
+        right, of = format_percent(first["average_accuracy"]), format_counted(first["n_samples"], "statement")
+        text = f"{label} judges {right} of {of} correctly"
     else:
-        facts = f"{format_percent(first['mastery'])} of {format_count(first['n_complete_pairs'])} facts"
-        text = f"{label} masters {facts}{_compare_with_shortcut(first)}"
+        facts = f"{format_percent(first['mastery'])} of {format_counted(first['n_complete_pairs'], 'fact')}"
+        text = f"{label} masters {facts}{_compare_with_shortcut(first, len(ranked))}"
     return _add_lead(text, contents, _find_lead(contents))
 
 
-def _compare_with_shortcut(row: Row) -> str:
-    verdict = judge_against_shortcut(row)
+def _compare_with_shortcut(row: Row, n_models: int) -> str:
+    verdict = judge_against_shortcut(row, n_models)
     if verdict is None:
         return ""
     points = format_magnitude(row["mastery_above_shortcut"])
     return {
         "above": f", {points} points more than {SHORTCUT}",
         "below": f", {points} points less than {SHORTCUT}",
-        "not distinguishable": f", which {SHORTCUT} may do as well",
+        "not distinguishable": f", which is not distinguishable from {SHORTCUT}",
     }[verdict]
 
 
@@ -74,8 +73,8 @@ def _describe_questions(contents: Contents) -> str:
     top = contents.questions.scores[0]
     n_asked = len(list_asked(top))
     n_types = "one type" if n_asked == 1 else f"{n_asked} types"
-    share, n = format_percent(top["mastered_rate"]), format_count(top["n_points"])
-    text = f"{contents.label(top['model_id'])} masters {share} of {n} points in questions of {n_types}"
+    points = f"{format_percent(top['mastered_rate'])} of {format_counted(top['n_points'], 'point')}"
+    text = f"{contents.label(top['model_id'])} masters {points} in questions of {n_types}"
     return _add_lead(text, contents, find_question_lead(contents.questions))
 
 
@@ -96,10 +95,11 @@ def _find_lead(contents: Contents) -> Lead | None:
 
 def list_notes(contents: Contents) -> list[str]:
     """Return what a reader of the leaderboard should know, alike remarks in one sentence."""
-    ranked = contents.select_setting()
-    asked = contents.questions.scores if contents.questions else []
+    ranked = contents.label_rows(contents.select_setting())
+    asked = contents.label_rows(contents.questions.scores) if contents.questions else []
     n_pairs = format_count(contents.edition["n_pairs"])
-    notes = [*list_remarks(ranked, contents.labels), *note_replies(contents.views["reply_remarks"])]
+    replies = contents.label_rows(contents.views["reply_remarks"])
+    notes = [*list_remarks(ranked, contents.labels), *note_replies(replies)]
     for labels, n in contents.list_limited():
         verb = "was" if len(labels) == 1 else "were"
         notes.append(
@@ -117,9 +117,19 @@ def list_notes(contents: Contents) -> list[str]:
             f"{join_names(asked_of, len(asked_of))} samples, which is enough for mastery and average "
             "accuracy; what compares the forms of a fact counts one pair in ten."
         )
-    if any(row["n_effective"] is not None and row["n_effective"] < N_EFFECTIVE for row in ranked):
+    incomplete: dict[str, list[str]] = {}
+    for row in ranked:
+        if row["pair_left_out_rate"]:
+            incomplete.setdefault(format_percent(row["pair_left_out_rate"]), []).append(row["model"])
+    notes += [
+        f"{rate} of the pairs of {join_names(labels)} are incomplete, and do not count for mastery."
+        for rate, labels in incomplete.items()
+    ]
+    few = [row["model"] for row in ranked if (row["n_effective"] or N_EFFECTIVE) < N_EFFECTIVE]
+    if few:
         notes.append(
-            f"With fewer than {N_EFFECTIVE} effective heads or tails, intervals are only a rough guide."
+            f"The intervals of {join_names(few)} are only a rough guide, because the facts amount to fewer "
+            f"than {N_EFFECTIVE} effective heads or tails."
         )
     notes += note_labels(contents.views["exchanged"], contents.labels)
     notes += note_base(ranked, contents.views["of_base"], contents.labels)
@@ -136,7 +146,7 @@ def list_answers(contents: Contents) -> dict[str, str]:
         "forms": _answer_forms(contents),
         "facts": _answer_facts(contents),
         "unsure": _answer_unsure(contents),
-        "facets": describe_facets(scores) if scores else "",
+        "facets": describe_facets([row for row in scores if row["setting"] == scores[0]["setting"]]),
         "drift": _answer_drift(contents),
         "asked": _answer_asked(contents),
     }
@@ -152,31 +162,32 @@ def _answer_relations(contents: Contents) -> str:
         return ""
     if len(names) == 1:
         return f"All facts are of the relation “{format_words(names[0])}”"
-    if len(contents.models) == 1:
-        return _compare_relations(contents.models[0].label, known, measure)
+    if len({row["model_id"] for row in known}) == 1:
+        return _compare_relations(contents.label(known[0]["model_id"]), known, measure)
     compared = [
         row
         for row in contents.views["relation_differences"]
         if row["measure"] == measure and has_interval(row)
     ]
     if not compared:
-        return "Too few facts of each relation to tell models apart in one"
+        return "The models share too few facts of a relation to be told apart in one"
     certain, enough = select_certain(compared), {row["relation"] for row in compared}
+    few = _count_few(len(names) - len(enough), len(names))
     if not certain:
-        return f"No relation{_limit_to(enough, names)} tells the models apart for certain"
+        return f"No relation tells the models apart for certain{few}"
     largest = max(certain, key=lambda row: (abs(row["difference"]), row["relation"]))
     n = len({row["relation"] for row in certain})
-    compared_with = f"{count_noun(len(enough), 'relation')}{_limit_to(enough, names)}"
+    points = f"{format_magnitude(largest['difference'])} points of {format_words(measure)}"
+    n_pairs = format_counted(largest["n_pairs"], "pair")
     return (
-        f"Models differ for certain in {n} of {compared_with}, by up to "
-        f"{format_magnitude(largest['difference'])} points of {format_words(measure)} in "
-        f"“{format_words(largest['relation'])}” ({format_count(largest['n_pairs'])} pairs)"
+        f"Models differ for certain in {n} of {len(names)} relations, most in "
+        f"“{format_words(largest['relation'])}”: {points} on {n_pairs}{few}"
     )
 
 
-def _limit_to(enough: Collection[str], names: Collection[str]) -> str:
-    """Return how a sentence limits the relations to those with an interval, if others have none."""
-    return "" if len(enough) == len(names) else " with enough facts"
+def _count_few(n_few: int, n_relations: int) -> str:
+    """Return the part of a sentence about the relations without an interval, if there are any."""
+    return f"; {n_few} of {n_relations} ha{'s' if n_few == 1 else 've'} too few facts" if n_few else ""
 
 
 def _compare_relations(label: str, rows: list[Row], measure: str) -> str:
@@ -184,12 +195,13 @@ def _compare_relations(label: str, rows: list[Row], measure: str) -> str:
     enough = {name: share for name, share in limits.items() if None not in share}
     order = order_certainly(enough)
     if not order:
-        return f"No relation{_limit_to(enough, limits)} is certainly better known to {label} than another"
+        few = _count_few(len(limits) - len(enough), len(limits))
+        return f"No relation is certainly better known to {label} than another{few}"
     lower, higher, _ = order[0]
     shares = {name: format_percent(limits[name][0], 0) for name in (lower, higher)}
     return (
         f"{label} knows “{format_words(higher)}” better than “{format_words(lower)}”: "
-        f"{shares[higher]} against {shares[lower]}"
+        f"{format_words(measure)} of {shares[higher]} against {shares[lower]}"
     )
 
 
@@ -203,30 +215,34 @@ def _answer_forms(contents: Contents) -> str:
     if not certain:
         return "No form of a statement is certainly harder than the plain one"
     worst = min(certain, key=lambda row: (row["difference"], row["model_id"], row["transformation"]))
-    form = BRIEF_FORMS[worst["transformation"]]
-    return f"{form} cost {contents.label(worst['model_id'])} {format_magnitude(worst['difference'])} points"
+    form, points = BRIEF_FORMS[worst["transformation"]], format_magnitude(worst["difference"])
+    return f"{form} cost {contents.label(worst['model_id'])} {points} points of average accuracy"
 
 
 def _answer_facts(contents: Contents) -> str:
-    """Return which models are better on false twins than on true facts, or the other way round."""
-    denying, affirming, n = [], [], 0
+    """Return which models are better at false twins than at true facts, or the other way round."""
+    better: dict[str, list[str]] = {"false twin": [], "true fact": []}
+    n_models, n_compared = len({row["model_id"] for row in contents.views["true_and_false"]}), 0
     for model in contents.models:
-        sides = {row["group_name"]: row for row in contents.select_model("true_and_false", model)}
-        limits = [sides[side][f"average_accuracy_ci_{end}"] for side in sides for end in ("low", "high")]
-        if len(limits) < 4 or None in limits:
+        rows = contents.select_model("true_and_false", model)
+        shares = {row["group_name"]: tuple(row[f"average_accuracy{end}"] for end in ENDS) for row in rows}
+        if len(shares) < 2 or any(None in share for share in shares.values()):
             continue
-        n += 1
-        if sides["true fact"]["average_accuracy_ci_high"] < sides["false twin"]["average_accuracy_ci_low"]:
-            denying.append(model.label)
-        elif sides["true fact"]["average_accuracy_ci_low"] > sides["false twin"]["average_accuracy_ci_high"]:
-            affirming.append(model.label)
-    n_asked = len(contents.models)
+        n_compared += 1
+        for _, higher, _ in order_certainly(shares, n_models):
+            better[higher].append(model.label)
     clauses = [
-        _say_leaning(denying, n_asked, "denies", "deny"),
-        _say_leaning(affirming, n_asked, "affirms", "affirm"),
+        _say_better(better["false twin"], n_models, "false twins than at true facts"),
+        _say_better(better["true fact"], n_models, "true facts than at false twins"),
     ]
     alike = "No model is certainly better at true facts, or at false twins"
-    return "; ".join(filter(None, clauses)) or (alike if n else "")
+    return "; ".join(filter(None, clauses)) or (alike if n_compared else "")
+
+
+def _say_better(labels: list[str], n_models: int, sides: str) -> str:
+    if len(labels) < 2:
+        return f"{labels[0]} is better at {sides}" if labels else ""
+    return f"{'All models' if len(labels) == n_models else join_names(labels)} are better at {sides}"
 
 
 def _answer_unsure(contents: Contents) -> str:
@@ -237,15 +253,9 @@ def _answer_unsure(contents: Contents) -> str:
     best = rows[0]
     unsure, wrong = format_percent(best["unsure_rate"], 0), format_percent(best["wrong_rate"], 0)
     return (
-        f"Knows, guesses, errs: {contents.label(best['model_id'])} is unsure of {unsure}, and errs on {wrong}"
+        f"Knows, guesses, errs: {contents.label(best['model_id'])} is unsure of {unsure} of the statements, "
+        f"and errs on {wrong}"
     )
-
-
-def _say_leaning(labels: list[str], n: int, verb: str, verb_of_several: str) -> str:
-    if len(labels) == 1:
-        return f"{labels[0]} {verb} facts that it does not know"
-    who = "Models" if len(labels) == n else join_names(labels) if labels else ""
-    return f"{who} {verb_of_several} facts that they do not know" if labels else ""
 
 
 def describe_facets(scores: list[Row]) -> str:
@@ -254,9 +264,12 @@ def describe_facets(scores: list[Row]) -> str:
     The types differ in how often a random answer is right, so the shares are those above chance.
 
     Args:
-        scores: rows of read_facet_scores under one policy.
+        scores: rows of read_facet_scores under one policy and in one setting.
     """
+    if not scores:
+        return ""
     asked = list_asked(scores[0])
+    mean = f" (mean of {len(scores)} models)" if len(scores) > 1 else ""
     of_facets = {facet: _correct_for_chance(scores, facet) for facet in asked}
     shares = {facet: share for facet, share in of_facets.items() if share is not None}
     if not shares:
@@ -269,13 +282,13 @@ def describe_facets(scores: list[Row]) -> str:
         if sum(lower == facet for lower, _, _ in order) == len(asked) - 1:
             next_one = min(shares.keys() - {facet}, key=lambda name: shares[name][0])
             way = f"{texts[facet]} of the way from chance to all right, others {texts[next_one]} or more"
-            return f"{facet.capitalize()} is the hardest type of question: {way}"
+            return f"{facet.capitalize()} is the hardest type of question: {way}{mean}"
     if not order:
         return "No type of question is certainly harder than another, corrected for chance"
     lower, higher, _ = order[0]
     return (
         f"{lower.capitalize()} is harder than {higher}: {texts[lower]} of the way from chance to all right, "
-        f"against {texts[higher]}"
+        f"against {texts[higher]}{mean}"
     )
 
 
@@ -293,29 +306,35 @@ def _correct_for_chance(rows: list[Row], facet: str) -> Share | None:
 
 
 def _answer_drift(contents: Contents) -> str:
-    """Return the largest certain difference to another edition, or how far repeats differ."""
+    """Return the largest certain difference from another edition, or how far repeats differ."""
     rows = contents.views["edition_drift"]
     if certain := select_certain(rows):
         row = max(certain, key=lambda row: (abs(row["difference"]), row["model_id"], row["other_edition_id"]))
+        heads = format_counted(row["n_heads"], "shared head")
         side = "higher" if row["difference"] > 0 else "lower"
-        how_far = f"{format_magnitude(row['difference'])} points {side}"
-        other = f"{row['other_edition_id']}, {describe_aspects(row['aspects'])}"
-        return f"{contents.label(row['model_id'])} scores {how_far} here than on {other}"
+        return (
+            f"The average accuracy of {contents.label(row['model_id'])} on {heads} is "
+            f"{format_magnitude(row['difference'])} points {side} here than on {row['other_edition_id']}, "
+            f"{describe_aspects(row['aspects'])}"
+        )
     if any(map(has_interval, rows)):
-        return "No model scores differently for certain on another edition"
+        return "No model has a certainly different average accuracy on another edition"
     if rows:
         return "Too few shared facts to compare the scores with those on another edition"
-    spreads = [row["average_accuracy_sd"] for row in contents.views["repeats"] if row["average_accuracy_sd"]]
-    if spreads:
-        return f"Scores of repeats have a standard deviation of up to {format_magnitude(max(spreads))} points"
-    return "Repeated answers give the same scores" if contents.views["repeats"] else ""
+    spreads = [row["average_accuracy_sd"] or 0.0 for row in contents.views["repeats"]]
+    if not spreads:
+        return ""
+    largest = format_magnitude(max(spreads))
+    return f"Between repeats, average accuracy has a standard deviation of {largest} points at most"
 
 
 def _answer_asked(contents: Contents) -> str:
-    """Return how many prompts were answered, and their cost."""
+    """Return how many prompts were asked, and the cost of the models of which it is known."""
     rows = contents.order_rows(contents.views["cost"])
-    costs = [row["cost"] for row in rows if row["cost"] is not None]
-    n = format_count(sum(row["n_prompts"] for row in rows))
-    models = "One model" if len(rows) == 1 else f"{len(rows)} models"
-    answered = f"{models} answered {n} prompts" if rows else ""
-    return f"{answered} at a cost of {sum(costs):.2f}" if costs else answered
+    if not rows:
+        return ""
+    costs = [row["cost"] for row in rows if row["cost"] is not None and not row["n_unknown"]]
+    n = format_counted(sum(row["n_prompts"] for row in rows), "prompt")
+    asked = f"One model was asked {n}" if len(rows) == 1 else f"{len(rows)} models were asked {n}"
+    part = "" if len(costs) == len(rows) else f" {len(costs)} of them"
+    return f"{asked},{part} at a cost of {sum(costs):.2f}" if costs else asked

@@ -1,6 +1,6 @@
 """Format numbers and names for the page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -89,6 +89,11 @@ def format_count(n: int | None) -> str:
     return NOTHING if n is None else f"{n:,}".replace(",", _NARROW)
 
 
+def format_counted(n: int, noun: str) -> str:
+    """Format a count with its noun: 1 fact, 12 345 facts."""
+    return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"
+
+
 def format_date(moment: datetime | None) -> str:
     """Format the day of a time in UTC: 2026-11-20."""
     return NOTHING if moment is None else f"{moment:%Y-%m-%d}"
@@ -114,6 +119,12 @@ def join_names(names: Sequence[str], limit: int = N_NAMED) -> str:
     if len(shown) > limit:
         shown = [*shown[: limit - 1], f"{len(shown) - limit + 1} more"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def label_models(names: Mapping[str, str]) -> dict[str, str]:
+    """Return model_id -> the name of the model, or its id if several have the name."""
+    taken = list(names.values())
+    return {i: name if taken.count(name) == 1 else i for i, name in names.items()}
 
 
 def format_answer(answer: str) -> str:

@@ -100,7 +100,9 @@ def _name_behind(lead: Lead, labels: Mapping[str, str]) -> str:
     if lead.n_others == 1:
         return labels[lead.behind[0]]
     n_behind = len(lead.behind)
-    return f"{f'all {n_behind}' if n_behind == lead.n_others else f'{n_behind} of {lead.n_others}'} others"
+    if n_behind < lead.n_others:
+        return f"{n_behind} of {lead.n_others} others"
+    return f"{'both' if n_behind == 2 else f'all {n_behind}'} others"
 
 
 def read_comparisons(reader: EditionReader, setting: Setting, model_ids: Sequence[str]) -> list[Row]:

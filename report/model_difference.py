@@ -267,7 +267,7 @@ def write_verdict(found: ModelDifference) -> str:
         "worse": "{} is worse than {}",
         "better": "{} is better than {}",
         "not distinguishable": "{} and {} are not distinguishable",
-        "too few": "{} and {} cannot be compared, because they share too few facts",
+        "too few": "{} and {} share too few facts to be compared",
     }[found.verdict].format(*names)
     return (
         f"{said} in {format_words(found.measure)}: {write_points(row)}, on "

@@ -205,8 +205,8 @@ def _read_missed(reader: EditionReader, setting: Setting) -> list[Row]:
         "where is_complete and not is_mastered and edition_id = $edition_id and method = $method "
         "and scoring_policy = $scoring_policy and repeat = $repeat "
         "qualify row_number() over ("
-        "partition by model_id order by n_correct, relation, head, pair_id) <= $n_shown "
-        "order by model_id, n_correct, relation, head, pair_id",
+        "partition by model_id order by n_correct - n_asked, relation, head, pair_id) <= $n_shown "
+        "order by model_id, n_correct - n_asked, relation, head, pair_id",
         method=setting.method,
         scoring_policy=setting.scoring_policy,
         repeat=setting.repeat,

@@ -5,6 +5,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from report.certainty import widen
 from report.formats import (
     format_count,
     format_interval,
@@ -79,7 +80,8 @@ def list_remarks(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
     """
     found: dict[str, dict[str, None]] = {}
     for row in rows:
-        for verdict in (f"always {row['constant_answer']}", str(judge_against_shortcut(row))):
+        against = judge_against_shortcut(row, len({row["model_id"] for row in rows}))
+        for verdict in (f"always {row['constant_answer']}", str(against)):
             if verdict in _SENTENCES:
                 found.setdefault(verdict, {})[names[row["model_id"]]] = None
     return [
@@ -127,7 +129,8 @@ def note_labels(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
     which = (
         "the label most likely wrong is" if n == 1 else f"the {format_count(n)} labels most likely wrong are"
     )
-    by_all = f"; all models contradict {format_count(n_by_all)} of them, which may be errors that they share"
+    n_all = format_count(n_by_all)
+    by_all = f"; all models that can tell contradict {n_all} of them, perhaps by a shared error"
     return [f"If {which} wrong, {join_names(spans)}{by_all if n_by_all else ''}."]
 
 
@@ -176,14 +179,16 @@ _SENTENCES = {
 }
 
 
-def judge_against_shortcut(row: Row) -> str | None:
+def judge_against_shortcut(row: Row, n_models: int) -> str | None:
     """Return whether the mastery of a leaderboard row lies "above" or "below" that of the best shortcut.
 
-    "not distinguishable": the interval of the difference contains 0. None: there is nothing to compare.
+    "not distinguishable": the interval of the difference contains 0, with allowance for the number of models.
+    None: there is nothing to compare.
     """
-    low, high = row["mastery_above_shortcut_ci_low"], row["mastery_above_shortcut_ci_high"]
+    value, low, high = (row[f"mastery_above_shortcut{end}"] for end in ("", "_ci_low", "_ci_high"))
     if low is None or high is None:
         return None
+    low, high = widen((value, low, high), n_models)
     if high < 0:
         return "below"
     return "above" if low > 0 else "not distinguishable"

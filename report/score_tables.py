@@ -8,7 +8,7 @@ from pretexeval.primitives.untrusted_text import escape_line
 from report.columns import FACETS, TABLES, Column, Row, select_columns
 from report.console import align, fit_columns, format_difference, format_share, format_with_interval
 from report.facet_scores import note_unanswered, note_unanswered_questions, read_facet_scores
-from report.formats import format_rank, format_value
+from report.formats import format_rank, format_value, label_models
 from report.remarks import list_remarks, note_labels, note_replies, read_exchanged, read_reply_remarks
 from warehouse.query import read_rows
 
@@ -67,13 +67,14 @@ def render_scores(root: Path, edition_id: str, *, is_wide: bool = True) -> str:
         root, f"from leaderboard {where} and repeat = 0 order by method, scoring_policy, rank, model"
     )
     scores = read_facet_scores(lambda sql: read_rows(root, sql), edition_id)
+    labels = label_models({row["model_id"]: row["model"] for row in (*rows, *scores)})
+    rows, scores = ([row | {"model": labels[row["model_id"]]} for row in each] for each in (rows, scores))
     parts = []
     if rows or not scores or read_rows(root, f"from editions {where} and n_drawn_pairs > 0"):
         parts.append("\n".join([render_leaderboard(rows, is_wide=is_wide), *note_repeats(root, edition_id)]))
     if scores:
         parts.append(render_facets(scores))
-    names = {row["model_id"]: row["model"] for row in rows}
-    notes = note_labels(read_exchanged(root, edition_id), names)
+    notes = note_labels(read_exchanged(root, edition_id), labels)
     notes += note_replies(read_reply_remarks(root, edition_id))
     failed = render_not_evaluated(read_rows(root, f"from not_evaluated {where}"))
     return "\n".join(["\n\n".join(parts), *map(escape_line, notes), *([failed] if failed else [])])

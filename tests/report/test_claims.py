@@ -24,6 +24,8 @@ from report.model_difference import (
     write_points,
 )
 from report.page import write_index, write_report
+from report.remarks import judge_against_shortcut, list_remarks
+from report.score_tables import render_scores
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from tests.support.stage_rows import change_record, digest
@@ -116,20 +118,24 @@ def know(relation: str, model: str, mastery: float, half: float | None = 0.05) -
 # The half-widths of the differences of six relations -> the heading.
 BETWEEN_MODELS = {
     # The largest difference is that of the relation with the fewest facts, and means nothing.
-    (0.9, FEW, 0.1, 0.1, 0.1, 0.1): "No relation with enough facts tells the models apart for certain",
-    (FEW, FEW, FEW, FEW, FEW, FEW): "Too few facts of each relation to tell models apart in one",
+    (0.9, FEW, 0.1, 0.1, 0.1, 0.1): (
+        "No relation tells the models apart for certain; 1 of 6 has too few facts"
+    ),
+    (FEW, FEW, FEW, FEW, FEW, FEW): "The models share too few facts of a relation to be told apart in one",
     # One interval of six does not contain 0, but that is no surprise among six.
-    (0.9, FEW, 0.019, 0.1, 0.1, 0.1): "No relation with enough facts tells the models apart for certain",
+    (0.9, FEW, 0.019, 0.1, 0.1, 0.1): (
+        "No relation tells the models apart for certain; 1 of 6 has too few facts"
+    ),
     (0.3, FEW, 0.1, 0.1, 0.01, 0.1): (
-        "Models differ for certain in 2 of 5 relations with enough facts, by up to 80.0 points of mastery in "
-        "“r 0” (13 pairs)"
+        "Models differ for certain in 2 of 6 relations, most in “r 0”: 80.0 points of mastery on 13 pairs; "
+        "1 of 6 has too few facts"
     ),
     (0.3, FEW, FEW, FEW, FEW, FEW): (
-        "Models differ for certain in 1 of 1 relation with enough facts, by up to 80.0 points of mastery in "
-        "“r 0” (13 pairs)"
+        "Models differ for certain in 1 of 6 relations, most in “r 0”: 80.0 points of mastery on 13 pairs; "
+        "5 of 6 have too few facts"
     ),
     (0.3, 0.9, 0.1, 0.1, 0.01, 0.1): (
-        "Models differ for certain in 2 of 6 relations, by up to 80.0 points of mastery in “r 0” (13 pairs)"
+        "Models differ for certain in 2 of 6 relations, most in “r 0”: 80.0 points of mastery on 13 pairs"
     ),
     (0.9, 0.9, 0.1, 0.1, 0.1, 0.1): "No relation tells the models apart for certain",
 }
@@ -147,16 +153,33 @@ def test_relations_of_two_models(halves: tuple[float | None, ...], heading: str)
     assert said == heading
 
 
+def test_models_that_share_no_fact_differ_in_none() -> None:
+    known = [know(f"r_{k}", "ab"[k], 0.5) for k in range(2)]
+    assert answer("relations", "a", "b", accuracy_by_relation=known) == (
+        "The models share too few facts of a relation to be told apart in one"
+    )
+
+
 def test_relations_of_one_model() -> None:
     by_chance = [know(f"r_{k}", "a", 0.4 + k / 50, 0.1) for k in range(10)]
     vague = "No relation is certainly better known to A than another"
     assert answer("relations", "a", accuracy_by_relation=by_chance) == vague
     assert (
         answer("relations", "a", accuracy_by_relation=[know("r", "a", 0.9, FEW), know("s", "a", 0.1)])
-        == "No relation with enough facts is certainly better known to A than another"
+        == "No relation is certainly better known to A than another; 1 of 2 has too few facts"
     )
-    clear = "A knows “r s” better than “r 0”: 90\u00a0% against 40\u00a0%"
-    assert answer("relations", "a", accuracy_by_relation=[*by_chance, know("r_s", "a", 0.9)]) == clear
+    clear = "A knows “r s” better than “r 0”: mastery of 90\u00a0% against 40\u00a0%"
+    # The other model has answered only questions.
+    for models in ("a", "ab"):
+        rows = [*by_chance, know("r_s", "a", 0.9)]
+        assert answer("relations", *models, accuracy_by_relation=rows) == clear
+    no_mastery = [
+        measure("average_accuracy", share, 0.05, relation=name, model_id="a", mastery=0.0)
+        for name, share in (("r", 0.9), ("s", 0.5))
+    ]
+    assert answer("relations", "a", accuracy_by_relation=no_mastery) == (
+        "A knows “r” better than “s”: average accuracy of 90\u00a0% against 50\u00a0%"
+    )
     assert (
         answer("relations", "a", accuracy_by_relation=by_chance[:1]) == "All facts are of the relation “r 0”"
     )
@@ -181,7 +204,10 @@ def test_forms() -> None:
     # A gain is no cost.
     assert answer("forms", "a", form_effects=[cost("dn", "a", 0.5, 0.1)]) == none
     real = [*by_chance, cost("inv", "m0", -0.2, 0.05)]
-    assert answer("forms", *models, form_effects=real) == "Inverted forms cost M0 20.0 points"
+    assert (
+        answer("forms", *models, form_effects=real)
+        == "Inverted forms cost M0 20.0 points of average accuracy"
+    )
 
 
 def of_side(model: str, side: str, accuracy: float, half: float | None) -> Row:
@@ -200,29 +226,86 @@ def test_true_facts_and_false_twins() -> None:
     assert said(*near) == "No model is certainly better at true facts, or at false twins"
     apart = [of_side("a", "true fact", 0.5, 0.1), of_side("a", "false twin", 0.9, 0.1)]
     # Nothing is known about the other model.
-    assert said(*apart) == "A denies facts that it does not know"
+    assert said(*apart) == "A is better at false twins than at true facts"
     both = [*apart, of_side("b", "true fact", 0.2, 0.1), of_side("b", "false twin", 0.9, 0.1)]
-    assert said(*both) == "Models deny facts that they do not know"
+    assert said(*both) == "All models are better at false twins than at true facts"
+    other = [*apart, of_side("b", "true fact", 0.9, 0.1), of_side("b", "false twin", 0.2, 0.1)]
+    assert said(*other) == (
+        "A is better at false twins than at true facts; B is better at true facts than at false twins"
+    )
+    # Two intervals that are just apart are no surprise among twelve models.
+    by_chance = [
+        of_side(f"m{k}", side, share, 0.1)
+        for k in range(12)
+        for side, share in (("true fact", 0.5), ("false twin", 0.71 if k == 0 else 0.5))
+    ]
+    models = [f"m{k}" for k in range(12)]
+    assert answer("facts", *models, true_and_false=by_chance).startswith("No model is certainly better")
+    assert answer("facts", "m0", true_and_false=by_chance[:2]).startswith("M0 is better at false twins")
     assert said(of_side("a", "true fact", 0.2, FEW), of_side("a", "false twin", 0.9, FEW)) == ""
 
 
 def drift(difference: float, half: float | None, *aspects: str) -> Row:
-    return measure("difference", difference, half, model_id="a", other_edition_id="e", aspects=list(aspects))
+    known = {"model_id": "a", "other_edition_id": "e", "aspects": list(aspects), "n_heads": 13}
+    return measure("difference", difference, half, **known)
 
 
 def test_other_editions() -> None:
     assert answer("drift", "a", edition_drift=[drift(0.1, 0.2)]) == (
-        "No model scores differently for certain on another edition"
+        "No model has a certainly different average accuracy on another edition"
     )
     assert answer("drift", "a", edition_drift=[drift(0.1, FEW)]) == (
         "Too few shared facts to compare the scores with those on another edition"
     )
     assert answer("drift", "a", edition_drift=[drift(0.1, 0.05, "rephraser", "methods")]) == (
-        "A scores 10.0 points higher here than on e, which differs in its rephraser and methods"
+        "The average accuracy of A on 13 shared heads is 10.0 points higher here than on e, which differs in "
+        "its rephraser and methods"
     )
     assert answer("drift", "a", edition_drift=[drift(-0.1, 0.05)]) == (
-        "A scores 10.0 points lower here than on e, of the same configuration"
+        "The average accuracy of A on 13 shared heads is 10.0 points lower here than on e, of the same "
+        "configuration"
     )
+
+
+def test_repeats_differ_by_what_rounds_to_nothing() -> None:
+    rows = [{"model_id": "a", "average_accuracy_sd": 1e-17}]
+    assert answer("drift", "a", repeats=rows) == (
+        "Between repeats, average accuracy has a standard deviation of 0.0 points at most"
+    )
+
+
+# The cost of each of two models, and the prompts of which no tokens are known -> the heading.
+ASKED = {
+    ((None, 0), (None, 0)): "2 models were asked 2\u202f000 prompts",
+    ((1.5, 0), (0.75, 0)): "2 models were asked 2\u202f000 prompts, at a cost of 2.25",
+    ((1.5, 0), (None, 0)): "2 models were asked 2\u202f000 prompts, 1 of them at a cost of 1.50",
+    ((1.5, 0), (0.0, 1000)): "2 models were asked 2\u202f000 prompts, 1 of them at a cost of 1.50",
+    ((0.0, 1000),): "One model was asked 1\u202f000 prompts",
+}
+
+
+@pytest.mark.parametrize(("costs", "heading"), ASKED.items())
+def test_a_cost_is_that_of_the_models_of_which_it_is_known(
+    costs: tuple[tuple[float | None, int], ...], heading: str
+) -> None:
+    rows = [
+        {"model_id": name, "n_prompts": 1000, "cost": cost, "n_unknown": n}
+        for name, (cost, n) in zip("ab", costs, strict=False)
+    ]
+    assert answer("asked", *"ab"[: len(rows)], cost=rows) == heading
+
+
+def above(model: str, points: float) -> Row:
+    limits = measure("mastery_above_shortcut", points, 0.1, constant_answer=None)
+    return {"model_id": model, "model": model.upper()} | limits
+
+
+def test_among_many_models_one_is_below_the_shortcut_by_chance() -> None:
+    names = {f"m{k}": f"M{k}" for k in range(12)}
+    rows = [above(name, -0.101 if name == "m0" else 0.5) for name in names]
+    assert list_remarks(rows[:1], names)[0].startswith("M0 masters fewer facts than the best shortcuts")
+    assert list_remarks(rows, names)[0].startswith("M0 masters a share of the facts that is not ")
+    assert judge_against_shortcut(above("m0", 0.2), 12) == "above"
 
 
 RANDOM = dict(zip(FACETS, (0.25, 0.25, 1 / 15, 0.5), strict=True))
@@ -249,6 +332,54 @@ def test_types_of_questions() -> None:
     # A second model, about which little is known, makes the means uncertain.
     vague = score_facets(0.6, comparison=0.9, rectification=0.9, discrimination=0.2, verification=0.95)
     assert describe_facets([hard, vague]).startswith("No type of question ")
+    assert describe_facets([hard, hard]) == f"{describe_facets([hard])} (mean of 2 models)"
+
+
+def leave_unfinished(_: list[Row], requests: list[Row], __: list[Row]) -> None:
+    for row in requests:
+        row["is_unfinished_reasoning"] = row["answer"] is None or None
+
+
+def test_remarks_tell_models_of_one_name_apart_and_name_what_is_left_out(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    data.add_pairs("signs", 24)
+    data.write_edition(EDITION)
+    for model_id, n_open in (("twin_a", 1), ("twin_b", 2)):
+        data.write_model(model_id)
+        change_record(tmp_path / "responses" / model_id / "model.json", name="Twin")
+        is_open = {f"head{k}" for k in range(n_open)}
+        data.write_answers(
+            EDITION,
+            model_id,
+            lambda sample, is_open=is_open: None if sample["head"] in is_open else sample["label"],
+            change=leave_unfinished,
+        )
+    data.write_model("failing")
+    lost = ("head0", "none")
+    data.write_answers(
+        EDITION,
+        "failing",
+        lambda sample: sample["label"],
+        fail=lambda sample: "HTTP 500" if (sample["head"], sample["transformation"]) == lost else None,
+    )
+    limited = DataFolder(tmp_path, pairs=data.pairs[:12])
+    limited.write_model("limited")
+    limited.write_answers(EDITION, "limited", lambda sample: sample["label"])
+    build_warehouse(tmp_path)
+    page = parse(write_report(tmp_path, EDITION).read_text(encoding="utf-8"))
+    console = render_scores(tmp_path, EDITION)
+    for text in (page.text, console):
+        assert "twin_a (pretexeval): in 4.2 % of the replies the thought did not end" in text
+        assert "twin_b (pretexeval): in 8.3 % of the replies the thought did not end" in text
+        assert "Twin" not in text
+    assert "4.2\u00a0% of the pairs of Failing are incomplete, and do not count for mastery." in page.text
+    assert page.table_with("Relation")[1][-1] == "12–24"
+    assert {row[1]: row[-1] for row in page.table_with("#", "Model")[1:]} == {
+        "Failing": "23",
+        "Limited": "12",
+        "twin_a": "24",
+        "twin_b": "24",
+    }
 
 
 def know_half(sample: Row) -> bool:
@@ -280,7 +411,7 @@ def test_a_lower_score_is_the_sign_of_a_leak_only_between_editions_of_one_config
     text = parse(write_report(tmp_path, other).read_text(encoding="utf-8")).text
     assert "points lower here than on tiny-seed1-00000001" in text
     assert ("of the same configuration" in text) is is_same
-    assert ("the sign of a leaked edition" in text) is is_same
+    assert ("a sign of a leaked edition" in text) is is_same
     assert ("which differs in its rephraser" in text) is not is_same
 
 
@@ -310,9 +441,6 @@ def test_a_difference_from_too_few_facts_is_shown_as_such(
     found = compare_models(root, ComparisonQuestion("silent", "recall", "mastery", edition=EDITION))
     assert (found.verdict, found.is_regression) == ("too few", False)
     text = render_difference(found)
-    assert (
-        "cannot be compared, because they share too few facts in mastery: +100.0 points (too few facts"
-        in text
-    )
+    assert "share too few facts to be compared in mastery: +100.0 points (too few facts" in text
     assert "100.0 [too few]" in text
     assert json.loads(render_difference_json(found))["all"]["difference_ci_low"] is None

@@ -262,7 +262,7 @@ def test_scores_if_the_labels_most_likely_wrong_are_wrong(audited: DataFolder) -
         "If the 12 labels most likely wrong are wrong, Ann masters between 84.2 % and 90.8 % of the facts"
         in text
     )
-    assert "; all models contradict 12 of them, which may be errors that they share." in text
+    assert "; all models that can tell contradict 12 of them, perhaps by a shared error." in text
 
 
 def test_a_verdict_decides_the_probability_of_its_label(tmp_path: Path) -> None:

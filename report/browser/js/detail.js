@@ -101,7 +101,7 @@ function describeReply(reply) {
   return [
     reply.rule ? `Read as ${reply.answer} by the rule “${words(reply.rule)}”. ` : null,
     reply.logprob_true === undefined || reply.logprob_false === undefined ? null : `Probability of True ${probability(reply.logprob_true)} %, of False ${probability(reply.logprob_false)} %. `,
-    reply.n_dropped ? `${plural(reply.n_dropped, "demonstration")} did not fit into the prompt and was left out.` : null,
+    reply.n_dropped ? `${plural(reply.n_dropped, "demonstration")} did not fit into the prompt.` : null,
   ];
 }
 
