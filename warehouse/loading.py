@@ -109,6 +109,7 @@ def _load_edition(connection: duckdb.DuckDBPyConnection, sources: Sources, editi
     reviewed = find_record(path, "import the sheet again", edition_id=edition_id)
     wrong_texts = (reviewed or manifest).get("wrong_texts")
     row = manifest | {
+        "n_drawn_pairs": manifest.get("n_pairs"),
         "configuration": json.dumps(configuration, sort_keys=True),
         "wrong_texts": json.dumps(wrong_texts) if wrong_texts else None,
         "is_anchors": "anchor_pairs" in (configuration or {}),

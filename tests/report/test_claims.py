@@ -390,19 +390,22 @@ def know_fewer(sample: Row) -> bool:
     return bool(sample["label"]) if int(digest(sample["head"]), 16) % 6 == 1 else False
 
 
-@pytest.mark.parametrize("is_same", [True, False])
+@pytest.mark.parametrize("aspect", ["", "rephraser", "number of facts"])
 def test_a_lower_score_is_the_sign_of_a_leak_only_between_editions_of_one_configuration(
-    tmp_path: Path, is_same: bool
+    tmp_path: Path, aspect: str
 ) -> None:
+    is_same = not aspect
     old, fresh = DataFolder(tmp_path), DataFolder(tmp_path, wording="fresh ", seed=2)
     for data in (old, fresh):
         data.add_pairs("signs", 60)
+    if aspect == "number of facts":
+        old.add_pairs("drugs", 60)
     other = "tiny-seed2-00000002"
     old.write_edition(EDITION)
     fresh.write_edition(other)
     manifest = tmp_path / "editions" / other / "manifest.json"
     configuration = require_record(manifest)["configuration"]
-    if not is_same:
+    if aspect == "rephraser":
         change_record(manifest, configuration=configuration | {"rephraser": {"kind": "writer"}})
     old.write_model("reader")
     old.write_answers(EDITION, "reader", know_half)
@@ -412,7 +415,7 @@ def test_a_lower_score_is_the_sign_of_a_leak_only_between_editions_of_one_config
     assert "points lower here than on tiny-seed1-00000001" in text
     assert ("of the same configuration" in text) is is_same
     assert ("a sign of a leaked edition" in text) is is_same
-    assert ("which differs in its rephraser" in text) is not is_same
+    assert (f"which differs in its {aspect}" in text) is not is_same
 
 
 @pytest.mark.long
