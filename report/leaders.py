@@ -19,7 +19,7 @@ class Lead:
     behind: tuple[str, ...]
     """Distinguishable from the first, which is ahead of them."""
     before: tuple[str, ...]
-    """Ahead of the first on what both answered, although their own scores are lower."""
+    """Ahead of the first on what both were asked, although their own scores are lower."""
     n_others: int
     measure: str
     """What is compared: mastery, average accuracy or mastered points."""
@@ -74,7 +74,7 @@ def describe_lead(lead: Lead, labels: Mapping[str, str]) -> str:
     """
     if lead.before:
         names = join_names([labels[model_id] for model_id in lead.before])
-        return f"is behind {names} in {lead.measure} on what both answered"
+        return f"is behind {names} in {lead.measure} on what both were asked"
     if lead.level:
         names = join_names([labels[model_id] for model_id in lead.level])
         return f"is not distinguishable from {names} in {lead.measure}"

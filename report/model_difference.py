@@ -271,7 +271,7 @@ def write_verdict(found: ModelDifference) -> str:
     }[found.verdict].format(*names)
     return (
         f"{said} in {format_words(found.measure)}: {write_points(row)}, on "
-        f"{count_noun(row['n_pairs'], 'pair')} that both answered."
+        f"{count_noun(row['n_pairs'], 'shared pair')}."
     )
 
 
@@ -287,7 +287,7 @@ def list_notes(found: ModelDifference) -> list[str]:
     """Return what a reader needs to judge the verdict, one sentence or two each."""
     row = found.whole
     margin = f"more than {100 * found.margin:g} points lower" if found.margin else "lower"
-    said, told = ("Regression", "says") if found.is_regression else ("No regression", "does not say")
+    said, told = ("Regression", "says") if found.is_regression else ("No regression found", "does not say")
     notes = [f"{said}: the interval {told} that the second score is {margin}."]
     if row["detectable_difference"] is not None:
         notes.append(
