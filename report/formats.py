@@ -197,6 +197,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "decimal": format_decimal,
     "p_value": format_p,
     "count": format_count,
+    "counted": format_counted,
     "date": format_date,
     "words": format_words,
     "names": format_list,

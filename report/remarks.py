@@ -85,7 +85,7 @@ def list_remarks(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
             if verdict in _SENTENCES:
                 found.setdefault(verdict, {})[names[row["model_id"]]] = None
     return [
-        f"{join_names([*labels], len(labels))} {_SENTENCES[verdict].format(s='' if len(labels) > 1 else 's')}"
+        _SENTENCES[verdict].format(names=join_names([*labels], len(labels)), s="" if len(labels) > 1 else "s")
         for verdict, labels in sorted(found.items())
     ]
 
@@ -167,14 +167,14 @@ def note_base(ranked: Sequence[Row], of_base: Sequence[Row], names: Mapping[str,
     return [f"{reason} For a fact of the base, {'; '.join(found)}."]
 
 
-# The names come first; "{s}" is the ending of a verb after a single name.
+# "{s}" is the ending of a verb after a single name.
 _SENTENCES = {
-    "always True": "always answer{s} True, whatever the statement says.",
-    "always False": "always answer{s} False, whatever the statement says.",
-    "below": "master{s} fewer facts than the best shortcuts without medical knowledge.",
+    "always True": "At least 99 % of the answers of {names} are True.",
+    "always False": "At least 99 % of the answers of {names} are False.",
+    "below": "{names} master{s} fewer facts than the best shortcuts without medical knowledge.",
     "not distinguishable": (
-        "master{s} a share of the facts that is not distinguishable from that of the best shortcuts without "
-        "medical knowledge."
+        "{names} master{s} a share of the facts that is not distinguishable from that of the best shortcuts "
+        "without medical knowledge."
     ),
 }
 

@@ -306,6 +306,8 @@ def test_among_many_models_one_is_below_the_shortcut_by_chance() -> None:
     assert list_remarks(rows[:1], names)[0].startswith("M0 masters fewer facts than the best shortcuts")
     assert list_remarks(rows, names)[0].startswith("M0 masters a share of the facts that is not ")
     assert judge_against_shortcut(above("m0", 0.2), 12) == "above"
+    constant = [above(name, 0.2) | {"constant_answer": False} for name in ("m0", "m1")]
+    assert list_remarks(constant, names) == ["At least 99 % of the answers of M0 and M1 are False."]
 
 
 RANDOM = dict(zip(FACETS, (0.25, 0.25, 1 / 15, 0.5), strict=True))
