@@ -12,7 +12,7 @@ import polars as pl
 from pretexeval.gate.features import are_roles_changed, compare_polarity, extract_features
 from pretexeval.gate.lexicon import WORDS, load_groups, make_singular, split_words, stem_word, tag_word
 from pretexeval.gate.names import SLOTS, mask_entities, stem_name_word
-from pretexeval.gate.predicate import is_claim_narrowed, is_entity_changed, is_predicate_changed
+from pretexeval.gate.predicate import is_claim_narrowed, is_entity_changed, is_predicate_changed, list_known
 from pretexeval.gate.relations import find_noun_kinds, follows_place
 from pretexeval.gate.statement_form import is_malformed, is_not_a_sentence
 from pretexeval.primitives.errors import InputError
@@ -182,9 +182,7 @@ def _compare_sentences(statement: Words, text: Words, name_words: frozenset[str]
     text = tuple(word for word in text if word not in unsure)
     own, other = extract_features(statement), extract_features(text)
     lacking = WORDS["privative"] if own.polarity.absent else ()
-    stems = set(map(stem_word, (*own.tokens, *name_words, *lacking)))
-    # Only after two steps have "positive" and "positively" the same stem.
-    known = frozenset(stems.union(map(stem_word, stems)))
+    known = list_known((*own.tokens, *name_words, *lacking))
     changed = compare_polarity(own, other)
     checks = {
         "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),

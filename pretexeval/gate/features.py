@@ -28,6 +28,8 @@ _COPULAS = WORDS["copulas"]
 _POSSIBLE = frozenset(("may", "can"))
 _KEPT_IN_DENIALS = frozenset(("must", "only", "part", "mainly", "should", "hedge", "shift"))
 _KEPT = _KEPT_IN_DENIALS | {"often", "likely"}
+# What contributes to an effect is a part of its cause, and what depends on something requires it.
+_IMPLIED_MODES = {"bar": "should", "share": "part", "rely": "must"}
 _PAST = {verb: past for past, verb in load_groups("irregular").items() if past != verb}
 _ASSERTING = {(",", "and"), (",", "which")}
 
@@ -104,7 +106,7 @@ def _is_about_subject(tokens: Sequence[str], at: int) -> bool:
     """
     places = find_two_slots(tokens)
     relative = next((i for i in range(at - 1, 0, -1) if tokens[i] in WORDS["relatives"]), 0)
-    if places is None or not 0 < relative < at < places[0]:
+    if not 0 < relative < at < places[0]:
         return False
     is_first_verb = WORDS["auxiliaries"].isdisjoint(tokens[:relative])
     before = tokens[find_phrase_start(tokens, places[1]) - 1]
@@ -169,6 +171,9 @@ def read_modes(tokens: Sequence[str], tags: Tags) -> frozenset[str]:
     """Return the modes that words express."""
     vocabulary, n_denials = frozenset().union(*tags), sum("neg" in word for word in tags)
     found = vocabulary & (_KEPT | _POSSIBLE)
+    # "X can not happen without Y" requires Y.
+    if "can" in tokens and "without" in tokens[tokens.index("can") :]:
+        found = (found - {"can"}) | {"must"}
     # "Not uncommon" means common, and "not unlikely" means likely.
     return found | ({"often"} if "rare" in vocabulary and n_denials else set())
 
@@ -244,11 +249,9 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
     changed = (statement.claimed_modes - text.modes) | (text.claimed_modes - statement.modes)
     if _has_past_of(statement.tokens, text.tokens) or _has_past_of(text.tokens, statement.tokens):
         changed -= {"shift"}
-    if "bar" in statement.vocabulary | text.vocabulary:
-        changed -= {"should"}
-    # What contributes to an effect is a part of its cause.
-    if "share" in statement.vocabulary:
-        changed -= {"part"}
+    for tag, mode in _IMPLIED_MODES.items():
+        if tag in statement.vocabulary or (tag in text.vocabulary and mode not in text.modes):
+            changed -= {mode}
     is_future = statement.premise is None and not {"will", "one_day"}.isdisjoint(
         {*text.tokens}.difference(statement.tokens)
     )

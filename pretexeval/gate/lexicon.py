@@ -44,24 +44,24 @@ def load_groups(name: str) -> dict[str, str]:
 
 def load_partners(name: str) -> dict[str, set[str]]:
     """Return stem -> the stems of the other words of all its groups, for a list of groups as above."""
-    partners: dict[str, set[str]] = {}
-    for group in VOCABULARY["words"][name].split(";"):
-        stems = {stem_word(fold_word(word)) for word in group.split()}
-        for stem in stems:
-            partners.setdefault(stem, set()).update(stems - {stem})
-    return partners
+    groups = [set(map(stem_word, map(fold_word, g.split()))) for g in VOCABULARY["words"][name].split(";")]
+    return {
+        one: {two for group in groups if one in group for two in group} - {one}
+        for one in set().union(*groups)
+    }
 
 
 def compile_lists(table: str) -> Callable[[str], frozenset[str]]:
-    """Return a function from a folded word to the keys of the lists that contain it; "*" is any ending."""
-    compiled = {
-        key: re.compile("|".join(re.escape(word).replace(r"\*", r"\w*") for word in text.split()))
-        for key, text in VOCABULARY[table].items()
-    }
+    """Return a function from a folded word to the keys of its lists; "*" is any ending, or any start."""
+    listed: dict[str, set[str]] = {}
+    for key, text in VOCABULARY[table].items():
+        for word in text.split():
+            listed.setdefault(word, set()).add(key)
 
     @lru_cache(CACHE_SIZE)
     def find_keys(word: str) -> frozenset[str]:
-        return frozenset(key for key, pattern in compiled.items() if pattern.fullmatch(word))
+        forms = (f"{word[:at]}*" for at in range(len(word) + 1)), (f"*{word[at:]}" for at in range(len(word)))
+        return frozenset().union(*(listed.get(form, ()) for form in (word, *forms[0], *forms[1])))
 
     return find_keys
 

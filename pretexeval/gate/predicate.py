@@ -27,7 +27,7 @@ _OPPOSITES = load_partners("opposites")
 # A word with one of these prefixes says something else: "overexpressed".
 _PREFIXES = ("over", "under", "hyper", "hypo", "co", "re", "pre", "de")
 # What a gene encodes, or what a cause brings about, also originates from it.
-_IMPLIED = {"given": {"treat"}, "encode": {"origin"}, "cause": {"origin"}}
+_IMPLIED = {"given": {"treat"}, "encode": {"origin"}, "cause": {"origin"}, "origin": {"cause"}}
 
 
 def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
@@ -46,9 +46,10 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         for w, after in words
         if not (w in SLOTS or (after in SLOTS and (is_adjective(w) or w in WORDS["class_nouns"])))
     }
-    is_figurative = any(stem_word(word) in stems for word in text.tokens if not _is_neutral(word))
+    pairs = zip(text.tokens, text.tags, strict=True)
+    told = {stem_word(w) for w, tags in pairs if not (tags.isdisjoint(("up", "down")) and _is_neutral(w))}
     is_premise = statement.premise is not None and text.sources.get("cause") == statement.premise
-    is_figurative = is_figurative or (is_premise and "lead_to" in text.tokens)
+    is_figurative = not told.isdisjoint(stems) or (is_premise and "lead_to" in text.tokens)
     # What raises a risk leads to a higher risk.
     if is_figurative or "hazard" in statement.hinted & text.hinted:
         added -= {"cause"}
@@ -65,21 +66,16 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     if statement.hinted <= _VAGUE:
         has_idea = any(map(find_ideas, statement.tokens))
         is_classed = bool(statement.hinted) and (not has_idea or not text.hinted <= _VAGUE)
-    if is_classed or _is_converse(statement.tokens, text.tokens):
+    # The opposite of a word ("wider", "narrower") says the same of exchanged names.
+    if is_classed or _has_opposite(statement.tokens, text.tokens):
         return is_changed
     return is_changed or _has_other_idea(statement.tokens, text.tokens)
 
 
-def _is_converse(statement: Sequence[str], text: Sequence[str]) -> bool:
-    """Return whether the names are exchanged, and one word is replaced by its opposite: wider, narrower."""
-    lost, new = set(statement).difference(text), set(text).difference(statement)
-    return _has_opposite(lost, new) and not _is_subject_kept(statement, text)
-
-
-def _has_opposite(words: Iterable[str], others: Iterable[str]) -> bool:
-    """Return whether one of the other words is the opposite of one of the words."""
-    stems = set(map(stem_word, others))
-    return any(not stems.isdisjoint(_OPPOSITES.get(stem_word(word), ())) for word in words)
+def _has_opposite(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether a word of the statement is replaced by its opposite."""
+    lost, new = set(statement).difference(text), set(map(stem_word, set(text).difference(statement)))
+    return any(not new.isdisjoint(_OPPOSITES.get(stem_word(word), ())) for word in lost)
 
 
 def _is_subject_kept(statement: Sequence[str], text: Sequence[str]) -> bool:
@@ -94,8 +90,7 @@ def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
 
     "X is anterior to Y" says the same as "Y is posterior to X".
     """
-    lost, new = set(statement).difference(text), set(text).difference(statement)
-    if _has_opposite(lost, new) and _is_subject_kept(statement, text):
+    if _has_opposite(statement, text) and _is_subject_kept(statement, text):
         return True
     # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes". Only after two steps have
     # "decreases" and "decreased" the same stem.
@@ -112,24 +107,25 @@ def _list_bare_stems(stems: Iterable[str]) -> set[str]:
 
 def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the text states another idea in place of a word of the statement."""
-    own, other = (frozenset().union(*map(find_ideas, tokens)) for tokens in (statement, text))
+    own, other = _list_ideas(statement), _list_ideas(text)
     said, told = (set(map(stem_word, tokens)) for tokens in (statement, text))
-    # "Within" may stand for "in".
-    repeated = ("within", "inside") if "in" in statement else ()
-    added = (word for word in text if stem_word(word) not in said and word not in repeated)
-    new = frozenset().union(*map(find_ideas, added))
+    new = _list_ideas(word for word in text if stem_word(word) not in said)
     named = WORDS["class_nouns"].union(SLOTS)
     lost = (w for w in statement if stem_word(w) not in told and w not in named and not _is_neutral(w))
     if new and new.isdisjoint(own) and (own - other or any(lost)):
         return True
     before, after = _find_place(statement), _find_place(text)
-    return bool(before and after) and before.isdisjoint(after)
+    return after.isdisjoint(before or own) and (bool(before and after) or "near" in after)
+
+
+def _list_ideas(words: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*map(find_ideas, words))
 
 
 def _find_place(tokens: Sequence[str]) -> frozenset[str]:
     """Return the ideas of the prepositions of place before the entities: behind X is not through X."""
     words = pairwise(word for word in tokens if word not in WORDS["articles"])
-    return frozenset().union(*(find_ideas(w) for w, at in words if w in WORDS["places"] and at in SLOTS))
+    return _list_ideas(word for word, at in words if word in WORDS["places"] and at in SLOTS)
 
 
 def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> bool:
@@ -148,7 +144,10 @@ def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> 
 
 def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text adds that something rises, falls or is abnormal."""
-    own, other = statement.vocabulary, text.vocabulary
+    own, ideas = statement.vocabulary, _list_ideas(statement.tokens)
+    # "Eliminates" adds nothing to "clears", which states the same idea.
+    pairs = zip(text.tokens, text.tags, strict=True)
+    other = frozenset().union(*(tags for word, tags in pairs if ideas.isdisjoint(find_ideas(word))))
     is_remedy = bool(statement.stated & {"treat", "prevent"})
     # "Denser than" and "of a higher density than"
     are_compared = "than" in statement.tokens and "than" in text.tokens
@@ -159,11 +158,20 @@ def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool
 
 
 _BOUNDARIES = WORDS["determiners"] | WORDS["prepositions"] | WORDS["clause_words"] | MARKS
+_PHRASE_EDGES = _BOUNDARIES.union(WORDS["places"], WORDS["particles"], SLOTS)
 # After a name, or before "of" or "to" and a name, these nouns name a thing of another type.
 _TYPE_CHANGING = frozenset(map(stem_word, WORDS["type_changing"]))
 # A form of an entity that a statement speaks of must not get lost.
 _FORMS = frozenset(map(stem_word, ("variant", "mutation", "deletion", "deficiency", "overexpression")))
+_RANKS = load_partners("same_ranks")
 Stems = frozenset[str]
+
+
+def list_known(words: Iterable[str]) -> Stems:
+    """Return the stems of what the words say: their own, and those of ranks of one meaning."""
+    stems = set(map(stem_word, words))
+    # Only after two steps have "positive" and "positively" the same stem.
+    return frozenset(stems.union(map(stem_word, stems), *(_RANKS.get(stem, ()) for stem in stems)))
 
 
 @lru_cache(CACHE_SIZE)
@@ -199,7 +207,7 @@ def is_entity_changed(statement: Sequence[str], text: Sequence[str], known: Stem
 def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
     """Return whether the noun phrase that ends in the slot has a foreign adjective: "microscopic X"."""
     start = at
-    while start and text[start - 1] not in _BOUNDARIES and text[start - 1] not in SLOTS:
+    while start and text[start - 1] not in _PHRASE_EDGES:
         start -= 1
     words, before = text[start:at], text[start - 1] if start else ""
     if not words or find_noun_kinds(words[-1]):
@@ -231,7 +239,9 @@ def _is_extended(text: Sequence[str], at: int, known: Stems) -> bool:
     if after[0] in ("and", "or", "plus", "of"):
         following = [word for word in after[1:] if word not in WORDS["determiners"] | WORDS["prepositions"]]
         return bool(following) and _is_noun(following[0], following[1:2], known, is_listed=after[0] != "of")
+    # "X mimics Y" is a predicate, "X mimics do" is not.
     is_other = make_singular(after[0]) in WORDS["type_changing"] and stem_word(after[0]) not in known
+    is_other = is_other and WORDS["determiners"].union(SLOTS).isdisjoint(after[1:2])
     return after[0].isdigit() or is_other or _is_noun(after[0], after[1:2], known)
 
 
@@ -256,12 +266,10 @@ def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
     if text[start] == "of" and text[start - 2] == "and" and _is_noun(before, (), known, is_listed=True):
         return True
     if text[start] in ("of", "to", "against", "for"):
-        return stem_word(before) in _TYPE_CHANGING and stem_word(before) not in known
+        # "X metastasizes to Y" and "X is resistant to Y" are predicates.
+        is_verb = text[start - 2] in WORDS["before_verb"].union(SLOTS) - {"and"}
+        return not (is_verb or is_predicate_noun(text, start)) and stem_word(before) in _TYPE_CHANGING - known
     return text[start] in ("and", "or", "plus", "(") and _is_noun(before, (), known)
-
-
-def _is_class(word: str) -> bool:
-    return word in WORDS["class_nouns"] or bool(find_noun_kinds(word))
 
 
 _LETTER_WORDS = {"a", "s", "i", "e", *SLOTS}
@@ -305,7 +313,9 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
     last = max(i for i, token in enumerate(text) if token in SLOTS)
     asides = [text[at + 1 : end] for at, end in pairwise(commas) if text[at + 1] in WORDS["inserting"]]
     # "X, a bacterium, …" only says of which class X is.
-    asides = [aside for aside in asides if len(aside) > 3 or not _is_class(aside[-1])]
+    asides = [
+        x for x in asides if len(x) > 3 or not (x[-1] in WORDS["class_nouns"] or find_noun_kinds(x[-1]))
+    ]
     if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
         return True
     # "… in overdose", "In pregnancy, …"

@@ -99,18 +99,15 @@ def find_stated(tokens: Sequence[str]) -> frozenset[str]:
 _DESCRIBING = WORDS["prepositions"] | {"who", "that", "which", "whose"}
 
 
-def find_two_slots(tokens: Sequence[str]) -> tuple[int, int] | None:
+def find_two_slots(tokens: Sequence[str]) -> tuple[int, int]:
     """Return the positions of the first slot, and of the first mention of the other one."""
     places = [i for i, token in enumerate(tokens) if token in SLOTS]
-    others = [i for i in places if tokens[i] != tokens[places[0]]]
-    return (places[0], others[0]) if others else None
+    return places[0], next(i for i in places if tokens[i] != tokens[places[0]])
 
 
 def find_premise(tokens: Sequence[str]) -> str | None:
     """Return the slot that the sentence assumes, such as X in "if X, then Y"; None if its words show none."""
-    if (places := find_two_slots(tokens)) is None:
-        return None
-    first, second = places
+    first, second = find_two_slots(tokens)
     if tokens[0] in WORDS["openers"]:
         return tokens[first]
     # "…, when a person has Y", "… in patients with Y"
@@ -173,9 +170,7 @@ def is_predicate_noun(tokens: Sequence[str], at: int) -> bool:
 
 def find_sources(tokens: Sequence[str]) -> dict[str, str]:
     """Return class of relation, or stem of a verb -> its source slot; without those whose cues disagree."""
-    if (places := find_two_slots(tokens)) is None:
-        return {}
-    first, second = places
+    first, second = find_two_slots(tokens)
     found: dict[str, set[str]] = {}
     for at, token in enumerate(tokens):
         if (cue := find_cue(token)) is None:

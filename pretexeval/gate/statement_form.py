@@ -8,6 +8,7 @@ from pretexeval.gate.names import SLOTS
 from pretexeval.gate.relations import find_noun_kinds, list_hinted
 
 _NO_VERBS = WORDS["function_words"] | WORDS["no_verbs"]
+_AFTER_VERB = WORDS["articles"].union(SLOTS, ("as", "into"))
 _NO_VERB_TAGS = frozenset(("often", "rare", "mainly", "likely", "normal", "abnormal", "person"))
 
 
@@ -32,7 +33,7 @@ def _has_verb(words: Sequence[str]) -> bool:
     """Return whether one of the words is a finite verb, by its form and by the word before it."""
     for before, word, after in zip(("", *words), words, (*words[1:], ""), strict=False):
         # "X features the change Y", "X functions as Y"
-        is_noun = find_noun_kinds(word) and not (before in SLOTS and after in ("as", "the"))
+        is_noun = find_noun_kinds(word) and not (before in SLOTS and after in _AFTER_VERB)
         if word in WORDS["auxiliaries"] or "_" in word or word == "include":
             return True
         if word in SLOTS or word in MARKS or word in _NO_VERBS or is_noun or PATTERNS["no_verb"].search(word):
