@@ -39,13 +39,9 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         added -= {"encode"}
     # X leads to Y only figuratively in "if X, then Y", or if the text repeats what X does.
     # The adjective of a name, as in "a positive X", is nothing that X does.
-    words = () if statement.stated else pairwise((*statement.tokens, ""))
-    is_adjective = PATTERNS["adjective"].search
-    stems = {
-        stem_word(w)
-        for w, after in words
-        if not (w in SLOTS or (after in SLOTS and (is_adjective(w) or w in WORDS["class_nouns"])))
-    }
+    words = pairwise(statement.tokens)
+    used = {w for w, name in words if name in SLOTS and (_is_adjective(w) or w in WORDS["class_nouns"])}
+    stems = set() if statement.stated else {*map(stem_word, set(statement.tokens).difference(SLOTS, used))}
     pairs = zip(text.tokens, text.tags, strict=True)
     told = {stem_word(w) for w, tags in pairs if not (tags.isdisjoint(("up", "down")) and _is_neutral(w))}
     is_premise = statement.premise is not None and text.sources.get("cause") == statement.premise
@@ -158,6 +154,8 @@ def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool
 
 
 _BOUNDARIES = WORDS["determiners"] | WORDS["prepositions"] | WORDS["clause_words"] | MARKS
+_is_adjective = PATTERNS["adjective"].search
+_BEFORE_VERB = WORDS["before_verb"].union(SLOTS)
 _PHRASE_EDGES = _BOUNDARIES.union(WORDS["places"], WORDS["particles"], SLOTS)
 # After a name, or before "of" or "to" and a name, these nouns name a thing of another type.
 _TYPE_CHANGING = frozenset(map(stem_word, WORDS["type_changing"]))
@@ -223,7 +221,7 @@ def _is_verb(word: str, before: str) -> bool:
     """Return whether the word is a verb, by its ending and by the word before it."""
     if word.endswith("ing") or list_hinted(word) or _ends_like_verb(word):
         return True
-    is_finite = before in SLOTS or before in WORDS["before_verb"] or before.endswith("ly")
+    is_finite = before in _BEFORE_VERB or before.endswith("ly") or "person" in tag_word(before)
     return is_finite or (word.endswith("ed") and before in WORDS["clause_words"])
 
 
@@ -242,7 +240,9 @@ def _is_extended(text: Sequence[str], at: int, known: Stems) -> bool:
     # "X mimics Y" is a predicate, "X mimics do" is not.
     is_other = make_singular(after[0]) in WORDS["type_changing"] and stem_word(after[0]) not in known
     is_other = is_other and WORDS["determiners"].union(SLOTS).isdisjoint(after[1:2])
-    return after[0].isdigit() or is_other or _is_noun(after[0], after[1:2], known)
+    # In "X survive in Y", the word is the only verb.
+    others = (w for w in (*text[:at], *text[at + 2 :]) if w in WORDS["auxiliaries"] or _ends_like_verb(w))
+    return after[0].isdigit() or is_other or (_is_noun(after[0], after[1:2], known) and any(others))
 
 
 def _is_noun(word: str, after: Sequence[str], known: Stems, is_listed: bool = False) -> bool:
@@ -267,7 +267,7 @@ def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
         return True
     if text[start] in ("of", "to", "against", "for"):
         # "X metastasizes to Y" and "X is resistant to Y" are predicates.
-        is_verb = text[start - 2] in WORDS["before_verb"].union(SLOTS) - {"and"}
+        is_verb = text[start - 2] in _BEFORE_VERB - {"and"}
         return not (is_verb or is_predicate_noun(text, start)) and stem_word(before) in _TYPE_CHANGING - known
     return text[start] in ("and", "or", "plus", "(") and _is_noun(before, (), known)
 
@@ -307,7 +307,7 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         if is_limit and not tag_word(after) and stem_word(after) not in known:
             return True
         is_described = stem_word(after) in known and after not in WORDS["prepositions"]
-        if PATTERNS["adjective"].search(word) and is_described and is_added(word):
+        if _is_adjective(word) and is_described and is_added(word):
             return True
     commas = [i for i, token in enumerate(text) if token == ","]
     last = max(i for i, token in enumerate(text) if token in SLOTS)
