@@ -225,7 +225,7 @@ def compare_polarity(statement: SentenceFeatures, text: SentenceFeatures) -> str
         for word, tags in zip(text.tokens, text.tags, strict=True)
     ]
     own, other = statement.polarity, read_polarity(text.tokens, tags, statement.polarity.absent)
-    ways = {"up", "down"}
+    ways = set() if "than" in set(statement.tokens).intersection(text.tokens) else {"up", "down"}
     is_turned = False
     if ways & statement.vocabulary and ways & text.vocabulary:
         lost, new = _list_own_tags(statement, text) & ways, _list_own_tags(text, statement) & ways

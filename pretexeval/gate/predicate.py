@@ -76,6 +76,9 @@ def _has_opposite(statement: Sequence[str], text: Sequence[str]) -> bool:
 
 def _is_subject_kept(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether both have the same subject in the active voice: "X flexes Y", "Y is flexed by X"."""
+    if "than" in statement and "than" in text:
+        own, other = ({*words[words.index("than") :]} for words in (statement, text))
+        return own.intersection(SLOTS) == other.intersection(SLOTS)
     firsts = [next(word for word in words if word in SLOTS) for words in (statement, text)]
     passive = [any(w.endswith("ed") and n == "by" for w, n in pairwise(words)) for words in (statement, text)]
     return (firsts[0] == firsts[1]) == (passive[0] == passive[1])
@@ -84,9 +87,13 @@ def _is_subject_kept(statement: Sequence[str], text: Sequence[str]) -> bool:
 def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the text has the opposite of a word, or the word with a prefix that changes it.
 
-    "X is anterior to Y" says the same as "Y is posterior to X".
+    "X is anterior to Y" says the same as "Y is posterior to X". A comparison may be new or turned as well.
     """
-    if _has_opposite(statement, text) and _is_subject_kept(statement, text):
+    are_compared = "than" in statement and "than" in text
+    is_less = are_compared and ("less" in statement) != ("less" in text)
+    is_opposite = is_less or _has_opposite(statement, text)
+    is_new = "than" in text and WORDS["comparing"].isdisjoint(statement)
+    if is_new or (is_opposite == _is_subject_kept(statement, text) and (is_opposite or are_compared)):
         return True
     # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes". Only after two steps have
     # "decreases" and "decreased" the same stem.
@@ -181,9 +188,8 @@ def _is_neutral(word: str) -> bool:
 
 def _is_foreign(word: str, known: Stems) -> bool:
     """Return whether the word is neither known, if only shortened ("lab"), nor neutral beside any entity."""
-    if _is_neutral(word) or stem_word(word) in known:
-        return False
-    return len(word) < 3 or not any(stem.startswith(word) for stem in known)
+    is_known = _is_neutral(word) or stem_word(word) in known
+    return not is_known and (len(word) < 3 or not any(stem.startswith(word) for stem in known))
 
 
 def is_entity_changed(statement: Sequence[str], text: Sequence[str], known: Stems) -> bool:
@@ -196,10 +202,8 @@ def is_entity_changed(statement: Sequence[str], text: Sequence[str], known: Stem
     if forms and not any(stem_word(word) in _FORMS or "abnormal" in tag_word(word) for word in new):
         return True
     places = (i for i, token in enumerate(text) if token in SLOTS)
-    return any(
-        _is_narrowed(text, at, known) or _is_extended(text, at, known) or _is_part_of_other(text, at, known)
-        for at in places
-    )
+    rules = (_is_narrowed, _is_extended, _is_part_of_other)
+    return any(is_other(text, at, known) for at in places for is_other in rules)
 
 
 def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
@@ -208,7 +212,7 @@ def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
     while start and text[start - 1] not in _PHRASE_EDGES:
         start -= 1
     words, before = text[start:at], text[start - 1] if start else ""
-    if not words or find_noun_kinds(words[-1]):
+    if not words or find_noun_kinds(words[-1]) or words[-1] in WORDS["class_nouns"]:
         return False
     # "A typical X" is not every X.
     if "often" in tag_word(words[-1]):
@@ -219,10 +223,9 @@ def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
 
 def _is_verb(word: str, before: str) -> bool:
     """Return whether the word is a verb, by its ending and by the word before it."""
-    if word.endswith("ing") or list_hinted(word) or _ends_like_verb(word):
-        return True
+    is_form = word.endswith("ing") or bool(list_hinted(word)) or _ends_like_verb(word)
     is_finite = before in _BEFORE_VERB or before.endswith("ly") or "person" in tag_word(before)
-    return is_finite or (word.endswith("ed") and before in WORDS["clause_words"])
+    return is_form or is_finite or (word.endswith("ed") and before in WORDS["clause_words"])
 
 
 def _ends_like_verb(word: str) -> bool:
@@ -286,15 +289,14 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         is_told = word in WORDS["frames"] or word.endswith(_NO_ADDITION) or bool(list_hinted(word))
         return not is_told and _is_foreign(word, known)
 
-    if any(word in WORDS["ranks"] and stem_word(word) not in known for word in text):
-        return True
     # "The R-enantiomer", "at least 27", "up to 21"
-    if any(len(word) == 1 and word.isalpha() and word not in _LETTER_WORDS | known for word in text):
+    letters = (word for word in text if len(word) == 1 and word.isalpha())
+    ranks = (word for word in text if word in WORDS["ranks"] and stem_word(word) not in known)
+    if any(ranks) or not known.union(_LETTER_WORDS).issuperset(letters):
         return True
     limits = (pair for pair, n in zip(pairwise(text), text[2:], strict=False) if n.isdigit() or n in SLOTS)
-    if any(pair in _LIMITS and not known.issuperset(map(stem_word, pair)) for pair in limits):
-        return True
-    if text[1:2] == ("the",) and is_added(text[0]):
+    is_limited = any(pair in _LIMITS and not known.issuperset(map(stem_word, pair)) for pair in limits)
+    if is_limited or (text[1:2] == ("the",) and is_added(text[0])):
         return True
     # "Removes a part of X"; "is a part of X" says another thing.
     words = ["", *(word for word in text if word not in WORDS["articles"])]
@@ -307,7 +309,7 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
         if is_limit and not tag_word(after) and stem_word(after) not in known:
             return True
         is_described = stem_word(after) in known and after not in WORDS["prepositions"]
-        if _is_adjective(word) and is_described and is_added(word):
+        if _is_adjective(word) and word not in WORDS["class_nouns"] and is_described and is_added(word):
             return True
     commas = [i for i, token in enumerate(text) if token == ","]
     last = max(i for i, token in enumerate(text) if token in SLOTS)

@@ -15,10 +15,9 @@ _NEVER_AFTER_NAME = frozenset(("remedy", "course", "state"))
 
 def _belongs_to_phrase(tokens: Sequence[str], at: int) -> bool:
     """Return whether the word is an article, a class noun or its adjective: "the biological process"."""
-    if tokens[at] in WORDS["articles"] or find_noun_kinds(tokens[at]):
-        return True
-    is_adjective = tokens[at].endswith(("al", "ic", "normal"))
-    return is_adjective and at + 1 < len(tokens) and bool(find_noun_kinds(tokens[at + 1]))
+    is_last = at + 1 == len(tokens) or not find_noun_kinds(tokens[at + 1])
+    is_adjective = not is_last and tokens[at].endswith(("al", "ic", "normal"))
+    return is_adjective or tokens[at] in WORDS["articles"] or bool(find_noun_kinds(tokens[at]))
 
 
 def find_phrase_start(tokens: Sequence[str], at: int) -> int:
@@ -89,11 +88,9 @@ def list_stated(word: str) -> frozenset[str]:
 
 def find_stated(tokens: Sequence[str]) -> frozenset[str]:
     """Return the classes that a sentence states; "before" and "after" count only next to an entity."""
-    stated: set[str] = set()
-    for at, token in enumerate(tokens):
-        if token not in WORDS["time_prepositions"] or not set(SLOTS).isdisjoint(tokens[at + 1 : at + 4]):
-            stated |= list_stated(token)
-    return frozenset(stated)
+    pairs = ((token, tokens[at + 1 : at + 4]) for at, token in enumerate(tokens))
+    counted = (t for t, n in pairs if t not in WORDS["time_prepositions"] or not set(SLOTS).isdisjoint(n))
+    return frozenset().union(*map(list_stated, counted))
 
 
 _DESCRIBING = WORDS["prepositions"] | {"who", "that", "which", "whose"}
@@ -145,12 +142,9 @@ def find_changed(tokens: Sequence[str]) -> str | None:
     "A change of Y is caused by a rise of X" assumes that Y changes; "a rise of X changes Y" does not.
     """
     opening = next((i for i, token in enumerate(tokens) if token not in WORDS["light"]), 0)
-    is_change = stem_word(tokens[opening]) in ("chang", "alter") or not tag_word(tokens[opening]).isdisjoint(
-        ("up", "down")
-    )
-    if not is_change or tokens[opening + 1 : opening + 2] not in (("of",), ("in",)):
-        return None
-    return next((token for token in tokens[opening:] if token in SLOTS), None)
+    changes = stem_word(tokens[opening]) in ("chang", "alter") or tag_word(tokens[opening]) & {"up", "down"}
+    is_change = bool(changes) and tokens[opening + 1 : opening + 2] in (("of",), ("in",))
+    return next((token for token in tokens[opening:] if is_change and token in SLOTS), None)
 
 
 _PRONOUNS = WORDS["objects"]
@@ -249,6 +243,10 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
             continue
         if noun and noun not in _NO_OWNER and not find_noun_kinds(noun):
             yield f"of {stem_word(noun)}", tokens[at]
+    # "Most carriers of X", "all patients with X"; not "most common".
+    for at, (word, noun) in enumerate(pairwise(tokens[:second])):
+        if word in ("most", "all", "every") and (noun.endswith("rs") or "person" in tag_word(noun)):
+            yield "most", next(token for token in tokens[at:] if token in SLOTS)
 
 
 def follows_place(tokens: Sequence[str]) -> bool:
