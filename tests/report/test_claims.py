@@ -3,6 +3,8 @@
 import json
 import shutil
 from collections import defaultdict
+from collections.abc import Container
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -337,6 +339,10 @@ def test_types_of_questions() -> None:
     assert describe_facets([hard, hard]) == f"{describe_facets([hard])} (mean of 2 models)"
 
 
+def answer_except(heads: Container[str], sample: Row) -> str | None:
+    return None if sample["head"] in heads else str(sample["label"])
+
+
 def leave_unfinished(_: list[Row], requests: list[Row], __: list[Row]) -> None:
     for row in requests:
         row["is_unfinished_reasoning"] = row["answer"] is None or None
@@ -353,7 +359,7 @@ def test_remarks_tell_models_of_one_name_apart_and_name_what_is_left_out(tmp_pat
         data.write_answers(
             EDITION,
             model_id,
-            lambda sample, is_open=is_open: None if sample["head"] in is_open else sample["label"],
+            partial(answer_except, is_open),
             change=leave_unfinished,
         )
     data.write_model("failing")
