@@ -339,8 +339,8 @@ def test_types_of_questions() -> None:
     assert describe_facets([hard, hard]) == f"{describe_facets([hard])} (mean of 2 models)"
 
 
-def answer_except(heads: Container[str], sample: Row) -> str | None:
-    return None if sample["head"] in heads else str(sample["label"])
+def answer_except(heads: Container[str], sample: Row) -> bool | None:
+    return None if sample["head"] in heads else bool(sample["label"])
 
 
 def leave_unfinished(_: list[Row], requests: list[Row], __: list[Row]) -> None:
