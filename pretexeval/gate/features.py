@@ -156,12 +156,13 @@ def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> 
     for at in negations:
         stop = next((j for j in range(at + 1, len(tokens)) if tokens[j] in SLOTS or tokens[j] == ","), at + 5)
         reach = tags[at + 1 : min(stop, at + 5)]
-        if any("must" in found for found in reach) or any("imply" in found for found in reach[:2]):
+        is_partial = any("must" in found for found in reach) or any("imply" in found for found in reach[:2])
+        # "Can be done without X" says the same as "does not require X".
+        is_spared = tokens[at] == "without" and "can" in tokens[:at]
+        if is_partial or is_spared or "some" in tokens[:at] or tokens[at - 1 : at] in (("need",), ("needs",)):
             return "not always"
         if any("evidence" in found for found in reach):
             return "doubtful"
-        if "some" in tokens[:at] or tokens[at - 1 : at] in (("need",), ("needs",)):
-            return "not always"
         if tokens[at] != "no" and not WORDS["may"].isdisjoint(tokens[max(0, at - 2) : at]):
             return "may not"
     return "unlikely" if "likely" in vocabulary else "not often" if "often" in vocabulary else "denied"
@@ -285,7 +286,7 @@ def _is_past(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
 
 def _is_made_possible(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text says "can" before a verb of the statement; "can be seen" weakens nothing."""
-    if any(word.endswith(("able", "ible")) for word in statement.tokens):
+    if "can" not in text.modes or any(word.endswith(("able", "ible")) for word in statement.tokens):
         # "Is reversible" says that it can be reversed.
         return False
     stems = {stem_word(word) for word in statement.tokens if word not in WORDS["auxiliaries"]}

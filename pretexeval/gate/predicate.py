@@ -39,9 +39,9 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         added -= {"encode"}
     # X leads to Y only figuratively in "if X, then Y", or if the text repeats what X does.
     # The adjective of a name, as in "a positive X", is nothing that X does.
-    words = pairwise(statement.tokens)
-    used = {w for w, name in words if name in SLOTS and (_is_adjective(w) or w in WORDS["class_nouns"])}
-    stems = set() if statement.stated else {*map(stem_word, set(statement.tokens).difference(SLOTS, used))}
+    said = statement.tokens
+    titles = {w for w, n in pairwise(said) if n in SLOTS and (_is_adjective(w) or w in WORDS["class_nouns"])}
+    stems = set() if statement.stated else {*map(stem_word, set(said).difference(SLOTS, titles))}
     pairs = zip(text.tokens, text.tags, strict=True)
     told = {stem_word(w) for w, tags in pairs if not (tags.isdisjoint(("up", "down")) and _is_neutral(w))}
     is_premise = statement.premise is not None and text.sources.get("cause") == statement.premise
@@ -89,11 +89,10 @@ def _is_turned(statement: Sequence[str], text: Sequence[str]) -> bool:
 
     "X is anterior to Y" says the same as "Y is posterior to X". A comparison may be new or turned as well.
     """
-    are_compared = "than" in statement and "than" in text
-    is_less = are_compared and ("less" in statement) != ("less" in text)
-    is_opposite = is_less or _has_opposite(statement, text)
+    are_compared, is_less = "than" in statement and "than" in text, ("less" in statement) != ("less" in text)
+    is_opposite = (are_compared and is_less) or _has_opposite(statement, text)
     is_new = "than" in text and WORDS["comparing"].isdisjoint(statement)
-    if is_new or (is_opposite == _is_subject_kept(statement, text) and (is_opposite or are_compared)):
+    if is_new or ((is_opposite or are_compared) and is_opposite == _is_subject_kept(statement, text)):
         return True
     # "Phosphorylates" and "dephosphorylates", "hyperpolarizes" and "depolarizes". Only after two steps have
     # "decreases" and "decreased" the same stem.
@@ -110,18 +109,18 @@ def _list_bare_stems(stems: Iterable[str]) -> set[str]:
 
 def _has_other_idea(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the text states another idea in place of a word of the statement."""
-    own, other = _list_ideas(statement), _list_ideas(text)
-    said, told = (set(map(stem_word, tokens)) for tokens in (statement, text))
+    own, said, told = _list_ideas(statement), {*map(stem_word, statement)}, {*map(stem_word, text)}
     new = _list_ideas(word for word in text if stem_word(word) not in said)
     named = WORDS["class_nouns"].union(SLOTS)
     lost = (w for w in statement if stem_word(w) not in told and w not in named and not _is_neutral(w))
-    if new and new.isdisjoint(own) and (own - other or any(lost)):
+    if new and new.isdisjoint(own) and (own - _list_ideas(text) or any(lost)):
         return True
     before, after = _find_place(statement), _find_place(text)
     return after.isdisjoint(before or own) and (bool(before and after) or "near" in after)
 
 
 def _list_ideas(words: Iterable[str]) -> frozenset[str]:
+    """Return the ideas that the words state together."""
     return frozenset().union(*map(find_ideas, words))
 
 
