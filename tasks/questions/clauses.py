@@ -99,8 +99,8 @@ class Predicate:
 
 
 def is_adverb(word: str) -> bool:
-    """Return whether a word can stand before a finite verb as an adverb."""
-    return word in _ADVERBS or (word.endswith("ly") and word not in {"family", "anomaly", "supply", "only"})
+    """Return whether a word can stand before a finite verb as an adverb. Verbs such as "apply" cannot."""
+    return word in _ADVERBS or (word.endswith("ly") and word not in {"family", "anomaly", "only", *_BASES})
 
 
 def find_predicate(after: str) -> tuple[str, str] | None:
