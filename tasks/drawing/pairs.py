@@ -72,8 +72,6 @@ def draw_balanced(
 
     In a series of editions, tails that are due are preferred.
     """
-    if not blocks:
-        return pl.DataFrame(schema=PAIRS_SCHEMA)
     facts, heads = evidence.facts, pl.concat(blocks)
     known = _KnownNames(evidence, heads, _order_tails(facts, heads, str(seed), turn))
     salt = (str(seed), facts.relation)
