@@ -121,14 +121,12 @@ def find_predicate(after: str) -> tuple[str, str] | None:
 
 
 def split_predicate(text: str) -> Predicate | None:
-    """Return a text that begins with a predicate as its parts, or None if its verb is not known.
+    """Return the parts of a text whose first word that is no adverb is a verb; None if it is not known.
 
     A missing or superfluous "the" before a superlative is corrected: "is best treatment option".
     """
     words = text.split()
-    place = next((i for i, word in enumerate(words) if not is_adverb(word)), None)
-    if place is None:
-        return None
+    place = next(i for i, word in enumerate(words) if not is_adverb(word))
     verb, rest = words[place], words[place + 1 :]
     if verb not in AUXILIARIES and verb not in {*_THIRD_PERSON, *_PAST, *_BASES}:
         return None
