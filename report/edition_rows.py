@@ -8,7 +8,7 @@ from typing import Any
 
 from report.contents import EditionReader, Row, Setting, choose_setting, find_setting, order_setting
 from report.facet_scores import read_facet_scores
-from report.formats import join_names
+from report.formats import join_names, label_models
 from report.leaders import choose_measure, find_lead, read_comparisons
 from report.remarks import judge_against_shortcut
 from schemas.stages import MAX_WRONG_RATE
@@ -144,10 +144,12 @@ def _describe_first(reader: EditionReader, setting: Setting, ranked: list[Row]) 
     rows = read_comparisons(reader, setting, model_ids)
     lead = find_lead(model_ids, rows, choose_measure(ranked[0])) if ranked else None
     if lead is None:
-        return dict.fromkeys(SUMMARY) | {"leaders": None, "n_leaders": 0, "against_shortcut": None}
-    names = {row["model_id"]: str(row["model"]) for row in ranked}
+        others = {"leaders": None, "n_leaders": 0, "n_unknown": 0, "against_shortcut": None}
+        return dict.fromkeys(SUMMARY) | others
+    names = label_models({row["model_id"]: str(row["model"]) for row in ranked})
     return {name: ranked[0][name] for name in SUMMARY} | {
         "leaders": join_names([names[model_id] for model_id in lead.leaders]),
         "n_leaders": len(lead.leaders),
+        "n_unknown": lead.n_others - len(lead.level) - len(lead.behind) - len(lead.before),
         "against_shortcut": judge_against_shortcut(ranked[0], len(ranked)),
     }
