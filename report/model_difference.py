@@ -275,11 +275,13 @@ def write_verdict(found: ModelDifference) -> str:
     )
 
 
-def write_points(row: Row) -> str:
+def write_points(row: Row, name: str = "difference") -> str:
     """Return a difference and its interval in percentage points: +1.0 points (95 % interval -2.0 to +4.0)."""
-    names = ("difference", "difference_ci_low", "difference_ci_high")
-    value, low, high = ("" if row[name] is None else f"{100 * row[name] + 0.0:+.1f}" for name in names)
-    interval = f"95 % interval {low} to {high}" if has_interval(row) else "too few facts for an interval"
+    ends = (row[f"{name}{end}"] for end in ("", "_ci_low", "_ci_high"))
+    value, low, high = ("" if end is None else f"{100 * end + 0.0:+.1f}" for end in ends)
+    interval = (
+        f"95 % interval {low} to {high}" if has_interval(row, name) else "too few facts for an interval"
+    )
     return f"{value} points ({interval})"
 
 

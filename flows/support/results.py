@@ -15,9 +15,10 @@ from prefect.events import emit_event
 
 from flows.support.artifacts import render_links, show_page
 from pretexeval.config.tables import StorageConfig
+from pretexeval.primitives.errors import count_noun
 from pretexeval.storage.layout import EDITIONS_FOLDER, WAREHOUSE, edition_folder, page_file
 from report.certainty import select_certain
-from report.console import format_difference
+from report.model_difference import write_points
 from report.score_tables import render_scores
 from warehouse.drift import describe_drift, describe_freshness
 from warehouse.query import open_warehouse, read_rows
@@ -85,12 +86,7 @@ def show_results(
         # The queries in the block share the open database.
         with open_warehouse(root):
             notes = [describe_freshness(root, edition_id), *describe_drift(root, edition_id)]
-            changes = [
-                f"{row['model']} ({row['method']}): accuracy {format_difference(row, 'change')} points since "
-                f"{row['since']}, on the {row['n_heads']:,} heads of both"
-                for row in read_changes(root, edition_id)
-                if row["repeat"] == 0
-            ]
+            changes = [describe_change(row) for row in read_changes(root, edition_id) if row["repeat"] == 0]
             scores = [render_scores(root, edition_id), *filter(None, notes), *changes]
     paths = {
         f"Page of {name}": page_file(edition_id),
@@ -101,6 +97,14 @@ def show_results(
     table = [f"```\n{text}\n```" for text in scores[:1]]
     show_page(flow, edition_id, [lines, render_links(storage, paths), *table, *scores[1:]])
     return scores
+
+
+def describe_change(row: Row) -> str:
+    """Return a sentence about a row of `read_changes`."""
+    return (
+        f"{row['model']} ({row['method']}): average accuracy changed by {write_points(row, 'change')} since "
+        f"{row['since']}, on {count_noun(row['n_heads'], 'shared head')}"
+    )
 
 
 def read_changes(root: Path, edition_id: str) -> list[Row]:

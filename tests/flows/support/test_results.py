@@ -90,6 +90,17 @@ def test_only_significant_changes_are_found(root: Path) -> None:
     assert find_score_changes(root, EDITIONS["2026-W52"]) == []
 
 
+def test_a_change_is_said_with_its_sign_and_its_interval() -> None:
+    row = {"model": "M", "method": "direct", "since": "e-2026-W01", "n_heads": 1}
+    few = row | {"change": 0.021, "change_ci_low": None, "change_ci_high": None}
+    assert results.describe_change(few) == (
+        "M (direct): average accuracy changed by +2.1 points (too few facts for an interval) since "
+        "e-2026-W01, on 1 shared head"
+    )
+    fall = row | {"change": -0.05, "change_ci_low": -0.08, "change_ci_high": -0.02}
+    assert "changed by -5.0 points (95 % interval -8.0 to -2.0) since" in results.describe_change(fall)
+
+
 def test_the_page_of_a_run_has_links_the_scores_and_who_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
