@@ -9,7 +9,8 @@ for (const table of document.querySelectorAll("table.map")) {
     head.append(button);
     button.addEventListener("click", () => {
       const read = (row) => row.cells[column].textContent;
-      const rank = (row) => Number(read(row).replace("−", "-").replace("–", "-Infinity"));
+      // Of a range, such as 12–24, the end counts.
+      const rank = (row) => Number(read(row).replace(/\s/g, "").replace("−", "-").match(/-?[\d.]+$/) ?? -Infinity);
       const order = column ? (one, other) => rank(other) - rank(one) || 0 : (one, other) => read(one).localeCompare(read(other));
       table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
       for (const each of heads) each.removeAttribute("aria-sort");
