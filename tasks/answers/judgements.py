@@ -18,28 +18,7 @@ from tasks.answers.unwrapping import (
     read_probabilities,
 )
 
-# "correct" does not count in phrases such as "The correct answer is False", which says False, and "wrong" not
-# in "It would be wrong to call this true".
-ABOUT_ANSWER = r"(?! (?:answer|response|choice|option|statement|information)s?\b)"
-CALLS = r"(?!\s+to\s(?:deny|dispute|doubt|\w+\s[^.;!?\n]{0,60}\b(?:(?:un)?true|false|correct|right|wrong))\b)"
-NEGATORS = (
-    r"(?:un|not )likely(?: that (?:it|this|that|the)(?: statement| claim)? is)?|improbable"
-    r"|not|never|neither|cannot|hardly|nothing|no longer|by no means|far from|anything but|[a-z]+n['’]t"
-)
-# A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
-FILLERS = (
-    r"an?|at\s+all|all|\w{1,12}ly|quite|the|always"
-    r"|seem|appear|sound|look|considered|called|(?:to\s+)?be(?:en)?"
-)
-# Boundaries of whole words. Marks such as those in **true** and _True_ do not belong to the word.
-START, END = r"(?<![^\W_])", r"(?![^\W_])"
-GAP = r"[\s*_\"'`“”‘’]+"
-WORDS = re.compile(
-    rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?{START}"
-    rf"(?:(?P<true>true(?!\sthat\s(?:it|this|the\s\w+)\sis\s(?:not\s)?(?:true|false)\b)|entailed|yes|agree|(?:the\scase|holds?(?:\s(?:up|true))?)(?=\W*$)|(?:correct|valid|right|accurate){ABOUT_ANSWER}{CALLS})"
-    rf"|(?P<false>contradicted|no(?!\s(?:answer|statement|claim)\b(?!\sis))|disagree|untrue|an?\s(?:\w+\s)?(?:myth|misconception)|invalid|(?:false|incorrect|(?:wrong|inaccurate|erroneous){ABOUT_ANSWER}){CALLS})){END}",
-    re.IGNORECASE,
-)
+WORDS = compile_phrases("judging_word")
 FOREIGN = compile_phrases("foreign")
 LETTER = compile_phrases("letter")
 LEAD = compile_phrases("lead")
@@ -64,14 +43,12 @@ NO_MARKS = re.compile(r"[^\W\d_\n]+(?: [^\W\d_\n]+)*\s*")
 LISTED = compile_phrases("listed")
 DIVIDED = compile_phrases("divided")
 TRUTH_PROBABILITY = re.compile(rf"\b(true|false)\b[\s\"'):=*_|–—-]{{1,6}}{PROBABILITY_VALUE}", re.IGNORECASE)
-N_CONTEXT = 40
+N_CONTEXT, N_MARKS = 40, 4
 QUOTED = compile_phrases("quoted")
 YES_OR_NO = re.compile(r"\W*(?:yes|no)", re.IGNORECASE)
 HEDGES = re.compile(rf"\b(?:{WORDS_OF['hedges']})\b", re.IGNORECASE)
 WHETHER = compile_phrases("whether")
-SENTENCE_END = re.compile(
-    r"[.;!?\n]\s|,?\s(?:(?:but|however|therefore)\b,?|although\b|(?:even )?though\b(?!,))"
-)
+SENTENCE_END = compile_phrases("sentence_end")
 NAMED_OPTION = compile_phrases("named_option")
 OTHER_OPTIONS = compile_phrases("other_options")
 MAX_CLAUSE = 160
@@ -114,7 +91,11 @@ def read_truth(reply: UnwrappedReply) -> Judgement | None:
         # "No, gout is no infection, so the statement is true."
         return stated[-1] if stated else judgement
     firm = [word for word in said if word.rule != "hedged_word"]
-    return _read_concluded(text) or next(iter(stated[::-1] or firm or said), None) or _read_cross(text)
+    sentence = SENTENCE_END.split(text.rstrip())[-1]
+    last = read_leading_judgement(sentence)
+    is_line = last and text.rstrip().endswith(f"\n{sentence}") and len(sentence) - last.end < N_MARKS
+    firm = stated[::-1] or ([last] if last and is_line else firm or said)
+    return _read_concluded(text) or next(iter(firm), None) or _read_cross(text) or last
 
 
 def read_judgement(reply: UnwrappedReply, offered: str) -> Judgement | None:
@@ -124,12 +105,15 @@ def read_judgement(reply: UnwrappedReply, offered: str) -> Judgement | None:
     """
     text = reply.text
     judgement = _read_wrapped(reply) or read_leading_judgement(text) or _read_concluded(text)
-    if judgement:
+    if judgement and not YES_OR_NO.fullmatch(text, 0, judgement.end):
         return judgement
     about_offered = [match for match in _find_words(text) if _is_about(text, match, offered)]
     named = [match for match in about_offered if ABOUT_OFFER.search(_find_clause(text, match))]
     if named:
+        # "Yes, he is ill. However, her answer is not correct."
         return _build(named[-1], "judged_answer")
+    if judgement:
+        return judgement
     return _build(about_offered[0], "judging_word") if about_offered else _read_cross(text)
 
 

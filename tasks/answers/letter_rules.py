@@ -6,6 +6,7 @@ rule takes linear time on any text.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from tasks.answers.letters import EDGES, AnswerOptions, is_line_end, scan_letters
 from tasks.answers.segments import remove_repeated_options
@@ -50,7 +51,6 @@ WRONG_HEADER = compile_phrases("wrong_header")
 BRACKET = re.compile(r"\s?\([^()\n]{0,80}\)")
 NOTE = re.compile(r"[\s*_.]{0,4}(?:$|[–—(:-])")
 REVIEW_HEADER = compile_phrases("review_header")
-LIST_HEADER = re.compile(r"\W{0,4}(?:options|choices)\b", re.IGNORECASE)
 BEFORE_LETTER = compile_phrases("before_letter")
 CALLED_RIGHT = compile_phrases("called_right")
 DENIED = compile_phrases("denied")
@@ -98,7 +98,8 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
         if letters and (is_cut or DENIED.match(text, letters.end)):
             continue
         is_named = match["noun"] is not None
-        stated = letters.found if letters else read_texts_at(text, place, options)[0] if is_named else ()
+        names_text = is_named or "leaves" in match[0].casefold()
+        stated = letters.found if letters else read_texts_at(text, place, options)[0] if names_text else ()
         stated_weight = 1 + is_named + (is_named and any(map(CONCLUDING.search, before)))
         if stated and stated_weight > weight:
             chosen, weight = stated, stated_weight
@@ -145,7 +146,7 @@ def read_called_right(text: str, options: AnswerOptions) -> Found:
         called = letters and CALLED_RIGHT.match(text, letters.end)
         if letters and called and "not" not in (called["between"] or "").casefold().split():
             called_right = letters.found
-        elif letters and ELIMINATED.match(text, letters.end):
+        elif letters and (match["denied"] or ELIMINATED.match(text, letters.end)):
             denied.update(letters.found)
     remaining = tuple(letter for letter in options.letters if letter not in denied)
     return called_right or (remaining if len(remaining) == 1 < len(options.letters) else ())
@@ -173,15 +174,14 @@ def read_last_line(text: str, options: AnswerOptions) -> Found:
     """Read a last line that is nothing but letters, or a letter and a text."""
     *lines, line = text.rstrip().splitlines() or [""]
     letters = scan_letters(line, 0, options)
-    if not letters or not is_line_end(line, letters.end) or LIST_HEADER.match(line):
+    if not letters or not is_line_end(line, letters.end) or line.startswith(("Options", "Choices")):
         return ()
     # After a question, or other lines such as "A: text", a last line "E: text" belongs to a list.
     is_asked = any(other.rstrip().endswith(("?", "Options:", "options:")) for other in lines[-2:])
     is_list = letters.n_texts > 0 and (is_asked or any(scan_letters(other, 0, options) for other in lines))
     # "C: text" and, below it, a cut "D"
     above = scan_letters(lines[-1], 0, options) if lines and letters.n_texts == 0 else None
-    if above and above.found != letters.found:
-        is_list |= not above.n_texts or ord(letters.found[0]) == ord(above.found[-1]) + 1
+    is_list |= above is not None and ord(letters.found[0]) == ord(above.found[-1]) + 1
     return () if is_list else letters.found
 
 
@@ -273,7 +273,7 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("nearest_text", read_nearest_text),
     ("listed_texts", read_listed_texts),
 )
-# A reply that begins with a refusal can meet only the first of them.
+# A reply that begins with a refusal, or calls several options right, can meet only the first of them.
 N_STATING = 3
 N_COPIED = 20
 
@@ -294,12 +294,15 @@ def find_letters(
         if letters := next(filter(None, readers), ()):
             return letters, rule
     for rule, read in (("verdicts", read_verdicts), ("ranking", read_ranking)):
-        if letters := read(reply.text, options):
+        letters = read(reply.text, options)
+        if len(letters) == 1 or (letters and are_several):
             return letters, rule
+        reply = replace(reply, refuses=reply.refuses or len(letters) > 1)
     text = remove_repeated_options(reply.text, options)
+    weak = ("only_text", "concluded_text" if are_several else "")
     for name, rule_of_text in LETTER_RULES[: N_STATING if reply.refuses else None]:
         # Behind a copy of all options, a reply may mention one as a finding.
-        is_weak = name == "only_text" and not text.startswith(reply.text[:N_COPIED])
+        is_weak = name in weak and not text.startswith(reply.text[:N_COPIED])
         if not is_weak and (letters := rule_of_text(text, options)):
             if are_several and {*letters} < {*(listed := read_groups(text, options))}:
                 return listed, "groups"

@@ -12,13 +12,12 @@ from string import ascii_uppercase
 from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 # One character for one, so that places in a text stay the same.
-PLAIN = str.maketrans("‘’“”‐‑–\u00a0", "''\"\"--- ")
+PLAIN = str.maketrans("‘’“”‐‑–\u00a0ß", "''\"\"--- β")
 POSSESSIVE = re.compile(r"(?<=s)'(?= \w)")
 EDGES = " \t\r\n\"'.,;:*_`[]"
 # Between the words of an option, a quotation may have other commas and small words, and an abbreviation.
 SMALL_WORDS = frozenset({"a", "an", "and", "the"})
 BETWEEN_WORDS = r"(?: \([^()\n]{1,12}\))?[,;]?\s(?:(?:an?|and|the)\s){0,2}"
-ABBREVIATION = re.compile(r" \([^()\n]{1,12}\)(?= \w)")
 # A shorter option ("5", "MR") occurs in too many words and numbers to be searched for inside a sentence.
 MIN_QUOTED = 3
 
@@ -83,8 +82,6 @@ class AnswerOptions:
         """
         place = start
         for word in self.words.get(letter, ()):
-            if place > start and not word.startswith("(") and (added := ABBREVIATION.match(text, place)):
-                place = added.end()
             while place < len(text) and (text[place].isspace() or text[place] in "*_`\"'’"):
                 place += 1
             end = place + len(word)
@@ -92,16 +89,6 @@ class AnswerOptions:
                 return None
             place = end
         return place if place > start and not text[place : place + 1].isalnum() else None
-
-    def starts_option(self, text: str, start: int) -> bool:
-        """Return whether the text quotes an option at `start`: "E. coli" and "A pacemaker" are no letters."""
-        initial = text[start : start + 1].casefold()
-        return any(
-            words[0].startswith(initial)
-            and (len(words) > 1 or len(words[0]) > 1)
-            and self.skip_text(text, start, letter) is not None
-            for letter, words in self.words.items()
-        )
 
     def find_mentions(self, folded: str) -> list[Mention]:
         """Return the quotations of options in a folded text, from left to right.
@@ -196,8 +183,6 @@ def _scan_item(text: str, start: int, options: AnswerOptions) -> Letters | None:
     end = closing.end() if closing else place + 1
     if not is_letter(text, place, end, options):
         return None
-    if text[place].islower():
-        return Letters((letter,), end)
     return _skip_own_text(text, letter, end, options)
 
 
@@ -214,8 +199,6 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
     Args:
         end: the end of the marks that close after the letter, such as those in **B** and (B).
     """
-    if options.starts_option(text, place):
-        return False
     rest = text[end : end + 40]
     if text[place].islower():
         return (end > place + 1 and not rest[:1].isalnum()) or LOWER_END.match(rest) is not None

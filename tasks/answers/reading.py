@@ -9,7 +9,6 @@ from tasks.answers.judgements import CONCLUDED, FOREIGN, LEAD, Judgement, read_j
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
 from tasks.answers.segments import (
-    read_repeated_statement,
     remove_copied_sentences,
     remove_refusals,
     split_other_options,
@@ -17,6 +16,7 @@ from tasks.answers.segments import (
     split_questions,
     tidy_text,
 )
+from tasks.answers.text_rules import denies_text, read_repeated_statement
 from tasks.answers.unwrapping import UnwrappedReply, compile_phrases, join_clauses, unwrap_reply
 
 OTHER_QUESTION = "other_question"
@@ -151,9 +151,7 @@ def _read_truth_or_doubt(reply: UnwrappedReply, options: AnswerOptions, offered:
 
 
 # "B is indeed the correct answer" judges the offered B.
-CALLS_RIGHT = re.compile(
-    r"\A\W*(?:option )?[\w ()]{1,60} is (?:\w+ )?the (?:correct|right) (?:answer|option|choice)\b"
-)
+CALLS_RIGHT = compile_phrases("calls_right")
 
 
 def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) -> Reading:
@@ -169,6 +167,8 @@ def _read_revision(reply: UnwrappedReply, options: AnswerOptions, offered: str) 
         before, after = r"\b(?:not|rather than|instead of) \W?(?:option )?", r"\)? is (?:not|in|wrong)"
         rejected = re.search(rf"{before}{offered}\b|\b{offered}{after}", reply.text)
         judgement = Judgement(False, "rejected", rejected.end()) if rejected else None
+    if judgement is None and letter is None and denies_text(reply.text, options, offered):
+        judgement = Judgement(False, "rejected", 0)
     if judgement is None:
         return Reading(None, rule, f"{UNKNOWN}|{letter}") if letter else NOTHING
     if judgement.is_true and rule not in (*STATING_RULES, "leading"):

@@ -7,25 +7,17 @@ from bisect import bisect_right
 from tasks.answers.letters import MIN_QUOTED, AnswerOptions, fold_text, scan_letters
 from tasks.answers.unwrapping import WORDS_OF, compile_phrases, join_clauses
 
-NEW_QUESTION = re.compile(
-    r"^[ \t#*_>]{0,8}(?:\d{1,2}[.)] ?)?(?:Question|Q)[ \t]?\d{0,4}[ \t]?[*_]{0,2}:", re.MULTILINE
-)
+NEW_QUESTION = compile_phrases("new_question")
 FIRST_OPTION = re.compile(r"(?:^|(?<=[\s(*_]))A(?=[*_]{0,2}[.:)])", re.MULTILINE)
 MAX_LISTS = 50
-OPTIONS_HEADER = re.compile(r"\b(?:options?|(?:answer )?choices)\b[\s*_:]{0,8}$", re.IGNORECASE)
 CUT_LIST = compile_phrases("cut_list")
 NUMBERED = compile_phrases("numbered")
 FINAL = ("final", "last")
 # Words such as "correct" say nothing in a clause that refuses to answer, or asks for something.
 REFUSES = re.compile(rf"\b(?:{join_clauses('doubts', 'refuses')})\b", re.IGNORECASE)
-CLAUSES = re.compile(
-    r"([.;!?\n](?=\s|[A-Z][a-z])|,?\s(?:but|however|although|though|therefore|nevertheless)\b,?"
-    r"|,\s(?=(?:the|this|that) (?:statement|claim|answer) is\b))"
-)
+CLAUSES = compile_phrases("clause_breaks")
 POLITE = compile_phrases("polite")
-STATES = re.compile(
-    r"\W{0,8}(?:(?:the )?answer(?: is|:) ?\W{0,4})?(?:(?:true|false)\b|(?:in)?correct[.,!:])", re.IGNORECASE
-)
+STATES = compile_phrases("states")
 SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 ESCAPED_TAG = re.compile(r"&lt;/?\w{1,20}&gt;")
@@ -35,20 +27,13 @@ LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
 WITHOUT_SIGNS = str.maketrans(dict.fromkeys(".,;:!?()'\"", " "))
 QUOTED_STATEMENT = compile_phrases("quoted_statement")
-LISTED_OPTION = re.compile(r"^[ \t(*_]{0,4}([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
+LISTED_OPTION = re.compile(r"^[ \t(*_]{0,4}(?:Option )?([A-J])[*_]{0,2}[.:)] ?(\S.{2,300})", re.MULTILINE)
 N_LISTED = 2
 # One option at the beginning of a reply is told to be another question's only if it has so many words.
 N_WORDS_OF_ONE = 10
-QUOTED_PART = re.compile(r'"([^"]+)"')
-BEST = re.compile(r"\b(?:most (?:likely|appropriate|suitable|probable)|best|optimal|correct|appropriate)\b")
-# What is said of "this patient's condition" is said of the patient.
-OF_PATIENT = re.compile(r"\bpatient's (?:best )?(?:diagnosis|condition|disease|illness)\b")
 SMALL = re.compile(WORDS_OF["small"])
 # Words that deny or doubt a statement, or speak about it.
 TURNS = re.compile(rf"\b(?:{WORDS_OF['turns']})\b|n't|\?")
-DENIALS = {"not", "never", "n't"}
-REASON = re.compile(r",? (?:because|since|as (?:it|the|this)|which)\b")
-MAX_ADDED = 12
 JUDGED_OPTION = re.compile(
     rf"\b(?:{join_clauses('refuses')}|(?:in)?correct|right|wrong|true|false|not|because)\b"
 )
@@ -81,37 +66,15 @@ def remove_refusals(text: str) -> str:
 def split_other_statement(text: str, question: str) -> tuple[str, str]:
     """Return the text before a statement that is not the one of the question, and the text from it on."""
     known = set(_list_long_words(question))
+    other = len(text)
     for match in QUOTED_STATEMENT.finditer(text):
         words = _list_long_words(next(filter(None, match.groups())))
         if 2 * sum(word in known for word in words) < len(words) > 2:
-            return text[: match.start()].strip(), text[match.start() :]
-    return text, ""
-
-
-def read_repeated_statement(text: str, question: str) -> bool | None:
-    """Return whether a text states the statement of the question itself, or its denial; None if neither.
-
-    A model that explains may end with "The most likely diagnosis for him is gout." instead of a verdict. One
-    of its clauses then has all words of the statement, few others, and the same words that deny or doubt, or
-    one denial more or less. The last such clause counts. A text that only copies the question states nothing.
-    """
-    folded = _fold_statement(question)
-    statement = (QUOTED_PART.findall(folded) or [folded.rpartition("? ")[2]])[-1].rstrip(". ")
-    stated, turns = list_stems(statement), set(TURNS.findall(statement))
-    said = [_fold_statement(part) for part in SENTENCE_START.split(text) if part.strip()]
-    if len(stated) < 2 or all(part in folded for part in said):
-        return None
-    for clause in (clause for part in reversed(said) for clause in (part, *REASON.split(part))):
-        stems = list_stems(clause)
-        if stated <= stems and len(stems - stated) <= MAX_ADDED:
-            others = turns ^ set(TURNS.findall(clause))
-            if len(others) < 2 and others <= DENIALS:
-                return not others
-    return None
-
-
-def _fold_statement(text: str) -> str:
-    return OF_PATIENT.sub("patient", BEST.sub("best", fold_text(text)))
+            other = min(other, match.start())
+        elif other < len(text) and len(words) > 2:
+            # Behind other statements, the one of the question is quoted.
+            return text[match.start() :], text[: match.start()]
+    return text[:other].strip(), text[other:]
 
 
 def list_stems(text: str) -> set[str]:
@@ -137,8 +100,7 @@ def split_other_options(text: str, question: str, options: AnswerOptions) -> tup
     """
     known = set(_list_long_words(" ".join((question, *options.texts))))
     items = list(LISTED_OPTION.finditer(text))[: MAX_LISTS * N_LISTED]
-    for start in range(len(items)):
-        run = items[start : start + N_LISTED]
+    for run in (items[start : start + n] for start in range(len(items)) for n in (N_LISTED, 1)):
         listed = fold_text(" ".join(item[2] for item in run))
         letters = "".join(item[1] for item in run)
         if (
@@ -210,7 +172,7 @@ def remove_repeated_options(text: str, options: AnswerOptions) -> str:
             and "".join(letters.found) == options.letters
             and letters.n_texts >= len(options.letters) > 1
         ):
-            before = OPTIONS_HEADER.sub("", text[: match.start()].rstrip("*_ \n("))
+            before = text[: match.start()].rstrip("*_ \n(")
             return f"{before}\n{text[letters.end :]}".strip()
     return text
 

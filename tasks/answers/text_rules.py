@@ -3,24 +3,30 @@
 import re
 
 from tasks.answers.letters import AFTER_TEXT, EDGES, SEPARATOR, AnswerOptions, Mention, fold_text
-from tasks.answers.segments import TURNS, list_stems
+from tasks.answers.segments import SENTENCE_START, SMALL, TURNS, list_stems
 from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 Found = tuple[str, ...]
+QUOTED_PART = re.compile(r'"([^"]+)"')
+DENIALS = {"not", "never", "n't"}
+REASON = re.compile(r",? (?:because|since|as (?:it|the|this)|which)\b")
+MAX_ADDED = 12
 ARTICLE = re.compile(r"(?:the |a |an |to |both )?(?:option )?", re.IGNORECASE)
-LIST_SIGN = re.compile(r"(?:[-•]|\d{1,2}[.)])\s+")
 LIST_NUMBER = re.compile(r"^\d{1,2}[.)]\s", re.MULTILINE)
 ARE_RIGHT = re.compile(r"\s?are (?:both |all )?(?:correct|right|true)\b", re.IGNORECASE)
 SUPERLATIVE = re.compile(rf"\b(?:{WORDS_OF['superlatives']})\b")
 LINK = compile_phrases("link")
 CONSISTENT = compile_phrases("consistent")
 PREDICATE = compile_phrases("predicate")
+DENIES_NEXT = compile_phrases("denies_next")
+NAMED_BEST = compile_phrases("named_best")
+NAMED_PART = compile_phrases("named_part")
+PRONOUN = compile_phrases("pronoun")
+OTHER_FINDING = compile_phrases("other_finding")
+OF_PATIENT = compile_phrases("of_patient")
+CONCLUDES = compile_phrases("concludes")
+BEST = compile_phrases("best")
 CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
-DENIES_NEXT = re.compile(
-    r"\b(?:not|no|never|cannot|without|rather than|instead of|unlikely|rule[sd]? out|avoid|except|all but"
-    r"|anything but)\b"
-    r"(?!.*\b(?:is|are|was)\b)"
-)
 ADVISED_AGAINST = compile_phrases("advised_against")
 NOT_CHOSEN_TEXT = compile_phrases("not_chosen_text")
 REVIEW = compile_phrases("review")
@@ -34,10 +40,6 @@ CLOSED_SENTENCES = re.compile(r"(?<=[.!?:;]) ")
 LISTS_TEXTS = re.compile(r"\b(?:are|include)(?: both| all)?:? ", re.IGNORECASE)
 SENTENCE_BEFORE = re.compile(r"[.!?\n]\s?")
 OF_OPTIONS = re.compile(r"\b(?:options?|choices?|possib\w+|differential|causes?)\b")
-CONCLUDES = re.compile(
-    r"\b(?:is|are|be) (?:\w+ )?(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b"
-    r"|\b(?:most (?:likely|appropriate|suitable|probable)|best|correct)\b[^,?:]{0,120}\b(?:is|are|be)\b"
-)
 # The least share of an option's own words that a conclusion has, and how much more than of any other option.
 NEAR, APART = 0.6, 0.3
 
@@ -49,8 +51,6 @@ def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found,
     for _ in options.texts:
         while place < len(text) and (text[place].isspace() or text[place] in EDGES):
             place += 1
-        if (sign := LIST_SIGN.match(text, place)) and "\n" in text[end:place]:
-            place = sign.end()
         article = ARTICLE.match(text, place)
         starts = {place, article.end() if article else place}
         ends = {
@@ -104,10 +104,21 @@ def read_only_text(text: str, options: AnswerOptions) -> Found:
     return next(iter(named)) if is_chosen else ()
 
 
+def denies_text(text: str, options: AnswerOptions, letter: str) -> bool:
+    """Return whether the response denies an option by its text: "Warfarin is not an appropriate step"."""
+    folded = fold_text(text)
+    mentions = options.find_mentions(folded)[:MAX_MENTIONS]
+    return any(letter in mention.letters and _is_denied(folded, mention) for mention in mentions)
+
+
 def read_opening_text(text: str, options: AnswerOptions) -> Found:
     """Read the options with whose texts a response begins, unless it denies them."""
     letters, end = read_texts_at(text, 0, options)
     after = fold_text(text[end - 1 : end + N_SENTENCE])[1:]
+    folded = fold_text(text)
+    first = next(iter(options.find_mentions(folded)), None)
+    if not letters and first and ARTICLE.fullmatch(folded, 0, first.start):
+        return () if _is_denied(folded, first) else first.letters
     return () if NOT_CHOSEN_TEXT.match(after) or ADVISED_AGAINST.match(after) else letters
 
 
@@ -122,6 +133,8 @@ def _is_concluded(folded: str, mention: Mention) -> bool:
     clause = sentence[-N_LINK:]
     if CONDITION.search(clause):
         return False
+    if clause.endswith(": ") and not folded[mention.end :].strip(EDGES) and not TURNS.search(clause):
+        return True
     if not DENIED_LINK.search(clause):
         if CONSISTENT.search(clause) or PREDICATE.search(sentence):
             return True
@@ -154,6 +167,11 @@ def read_nearest_text(text: str, options: AnswerOptions) -> Found:
     for sentence in reversed(CLOSED_SENTENCES.split(fold_text(text))):
         if not CONCLUDES.search(sentence) or TURNS.search(sentence):
             continue
+        if named := NAMED_PART.search(sentence):
+            part = re.compile(rf"(?<!\w){re.escape(named[1] or named[2])}(?!\w)")
+            holders = [letters for option, letters in options.by_text.items() if part.search(option)]
+            if len(holders) == 1:
+                return holders[0]
         said = list_stems(sentence)
         shares = [
             (len(own & said - common) / max(len(own - common), 1), letter)
@@ -165,3 +183,53 @@ def read_nearest_text(text: str, options: AnswerOptions) -> Found:
         if best >= NEAR and best - second >= APART:
             return (letter,)
     return ()
+
+
+def read_repeated_statement(text: str, question: str) -> bool | None:
+    """Return whether a text states the statement of the question itself, or its denial; None if neither.
+
+    A model that explains may end with "The most likely diagnosis for him is gout." instead of a verdict. One
+    of its clauses then has all words of the statement, few others, and the same words that deny or doubt, or
+    one denial more or less. The last such clause counts. A text that only copies the question states nothing.
+    """
+    statement = (QUOTED_PART.findall(fold_text(question)) or [fold_text(question).rpartition("? ")[2]])[-1]
+    folded = _fold_statement(statement).rstrip(". ")
+    stated, turns = list_stems(folded), set(TURNS.findall(folded))
+    said = [_fold_statement(part) for part in SENTENCE_START.split(text) if part.strip()]
+    copied = _fold_statement(question)
+    if len(stated) < 2 or all(part in copied for part in said):
+        return None
+    for clause in (clause for part in reversed(said) for clause in (part, *REASON.split(part))):
+        stems = list_stems(clause)
+        if stated <= stems and len(stems - stated) <= MAX_ADDED:
+            others = turns ^ set(TURNS.findall(clause))
+            if len(others) < 2 and others <= DENIALS:
+                return not others
+    return _read_named_best(fold_text(text), statement, fold_text(question))
+
+
+def _read_named_best(folded: str, statement: str, question: str) -> bool | None:
+    """Return whether a text affirms or denies "Gout is the most likely diagnosis": "consistent with gout".
+
+    What the statement calls the best is read as the only option. The last mention that says something counts.
+    """
+    called = NAMED_BEST.match(statement)
+    if called is None:
+        return None
+    named = AnswerOptions((called["named"],))
+    first, *_ = [*named.find_mentions(folded), None]
+    if first:
+        folded = folded[: first.end] + PRONOUN.sub(called["named"], folded[first.end :])
+    for sentence in reversed(re.split(r"(?<=[.!?]) ", folded)):
+        is_other = any(
+            word not in question and not SMALL.fullmatch(word) for word in OTHER_FINDING.findall(sentence)
+        )
+        for mention in [] if is_other or CONDITION.search(sentence) else named.find_mentions(sentence):
+            is_concluded = _is_concluded(sentence, mention)
+            if is_concluded or _is_denied(sentence, mention):
+                return is_concluded != (called["denied"] is not None)
+    return None
+
+
+def _fold_statement(text: str) -> str:
+    return OF_PATIENT.sub("patient", BEST.sub("best", fold_text(text)))
