@@ -11,6 +11,7 @@ from schemas.question_stages import LETTERS
 from schemas.stages import PREDICTIONS, READINGS
 from tasks import answers as reader
 from tasks.answers.segments import cut_completion
+from tasks.asking import reasoning
 from tasks.evaluation.items import ItemKind
 
 PREDICTIONS_VERSION = 5
@@ -20,12 +21,13 @@ NEVER_ASKED = "the prompt was never asked"
 
 @cache
 def hash_reader() -> str:
-    """Return a hash of the code and the words that find the answer in a response (32 hex digits).
+    """Return a hash of the code and the words that find the end and the answer of a reply (32 hex digits).
 
     With another hash, stored answers are read again, so that all scores in a warehouse are read in one way.
     """
     folder = Path(reader.__file__).parent
-    return hash_files([*folder.glob("*.py"), *folder.glob("*.toml"), Path(thoughts.__file__)], digits=32)
+    modules = (Path(str(module.__file__)) for module in (thoughts, reasoning))
+    return hash_files([*folder.glob("*.py"), *folder.glob("*.toml"), *modules], digits=32)
 
 
 def read_responses(
