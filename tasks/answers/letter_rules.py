@@ -299,7 +299,7 @@ def find_letters(
             return letters, rule
         reply = replace(reply, refuses=reply.refuses or len(letters) > 1)
     text = remove_repeated_options(reply.text, options)
-    weak = ("only_text", "concluded_text" if are_several else "")
+    weak = ("only_text", "concluded_text" if options.asks_wrong else "")
     for name, rule_of_text in LETTER_RULES[: N_STATING if reply.refuses else None]:
         # Behind a copy of all options, a reply may mention one as a finding.
         is_weak = name in weak and not text.startswith(reply.text[:N_COPIED])

@@ -41,6 +41,8 @@ class AnswerOptions:
     """The options of one question in their order: the first one is A."""
 
     texts: tuple[str, ...]
+    asks_wrong: bool = False
+    """True if the question asks which options are wrong."""
 
     @cached_property
     def letters(self) -> str:

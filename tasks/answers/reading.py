@@ -28,6 +28,7 @@ STATING_RULES = ("json", "boxed", "letters_alone", "all_options", "stated")
 # The offer of the question, "Alice's answer: E.", which a response may copy.
 OFFER = re.compile(r"\W*(?i:\w+['’]s|the (?:given|offered|proposed)) answer(?: is)?:? ([A-J])\b")
 TAKEN_BACK = compile_phrases("taken_back")
+ASKS_WRONG = compile_phrases("asks_wrong")
 AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=|\[\]]{0,12}")
 
 
@@ -73,7 +74,7 @@ def read_answer(
     """
     _check(question_type, options, offered)
     text = tidy_text(response or "")
-    listed = _list_options(tuple(options or ()))
+    listed = _list_options(tuple(options or ()), ASKS_WRONG.search(question) is not None)
     own, others = split_questions(text, question, listed)
     if question:
         if listed.texts:
@@ -198,8 +199,8 @@ def _read_right_option(
 
 
 @lru_cache(maxsize=4096)
-def _list_options(texts: tuple[str, ...]) -> AnswerOptions:
-    return AnswerOptions(texts)
+def _list_options(texts: tuple[str, ...], asks_wrong: bool = False) -> AnswerOptions:
+    return AnswerOptions(texts, asks_wrong)
 
 
 READERS: dict[str, Callable[[UnwrappedReply, AnswerOptions, str], Reading]] = {

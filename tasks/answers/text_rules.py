@@ -205,20 +205,17 @@ def read_repeated_statement(text: str, question: str) -> bool | None:
             others = turns ^ set(TURNS.findall(clause))
             if len(others) < 2 and others <= DENIALS:
                 return not others
-    return _read_named_best(fold_text(text), statement, fold_text(question))
+    called = NAMED_BEST.match(statement)
+    return _read_named_best(fold_text(text), called, fold_text(question)) if called else None
 
 
-def _read_named_best(folded: str, statement: str, question: str) -> bool | None:
+def _read_named_best(folded: str, called: re.Match[str], question: str) -> bool | None:
     """Return whether a text affirms or denies "Gout is the most likely diagnosis": "consistent with gout".
 
     What the statement calls the best is read as the only option. The last mention that says something counts.
     """
-    called = NAMED_BEST.match(statement)
-    if called is None:
-        return None
     named = AnswerOptions((called["named"],))
-    first, *_ = [*named.find_mentions(folded), None]
-    if first:
+    for first in named.find_mentions(folded)[:1]:
         folded = folded[: first.end] + PRONOUN.sub(called["named"], folded[first.end :])
     for sentence in reversed(re.split(r"(?<=[.!?]) ", folded)):
         is_other = any(
