@@ -331,6 +331,16 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
         ("t.csv", f"{MARKED}a,r,b,perhaps,,\n", "line 2: also_true is 'perhaps': write true or false"),
         ("t.csv", f"{MARKED}a,r,b,true,true,\n", "line 2: has more than one of the marks"),
         ("t.csv", f"{MARKED}a,r,b,,,\na,s,b,true,,\n", "nothing to test in s: every row is marked also_true"),
+        (
+            "t.csv",
+            "head,relation,tail,Qualifier\na,r,b,\na,r,c,NOT\n",
+            "line 3: qualifier is 'NOT', so the row",
+        ),
+        (
+            "t.jsonl",
+            '{"head": "a", "relation": "r", "tail": "b", "negated": true}',
+            "line 1: negated is 'true'",
+        ),
         ("t.tsv", f"head\trelation\ttail\na\tr\t{LONG}\n", "line 2: a field has more than 131,072"),
         ("t.jsonl", '{"head": "a", "relation": "r"}\n{"tail": "b"}', "line 1: the tail is empty"),
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
