@@ -157,12 +157,13 @@ def _name_columns(path: Path, required: Sequence[str], optional: Sequence[str], 
 
 def _find_denied(column: str) -> pl.Expr:
     """Return an expression for the problem of rows that this column, which is not read, makes false."""
-    problem = (
-        f"{column} is '{{}}', so the row is false: delete it; or set also_false = '{column}' in layout of "
-        "[knowledge], if the values of the column are true and false; or read the file with a query "
-        f"(format = 'sql') that selects {column} = '{{}}' as also_false"
+    remedy = (
+        f"set also_false = '{column}' in layout of [knowledge]"
+        if DENIALS[column] == _NEGATED
+        else f"read the file with a query (format = 'sql') that selects {column} = 'NOT' as also_false"
     )
-    return pl.when(pl.col(column).str.contains(DENIALS[column])).then(pl.format(problem, column, column))
+    problem = f"{column} is '{{}}', so the row is false: delete it, or {remedy}"
+    return pl.when(pl.col(column).str.contains(DENIALS[column])).then(pl.format(problem, column))
 
 
 def _find_extension(path: Path) -> str:

@@ -11,9 +11,11 @@ from typing import Any
 
 import polars as pl
 
+from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.medqa import QuestionBank
+from pretexeval.knowledge.rows import REPEATED
 from pretexeval.knowledge.untested import list_lost_heads
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import FileRef
 from schemas.columns import Stage
@@ -62,11 +64,10 @@ class Recipe:
         try:
             return self.function(**self.arguments(edition, piece, inputs))
         except InputError as error:
-            lost = list_lost_heads(edition.base).get(piece.relation, {})
+            lost = _describe_lost(edition.base, piece.relation)
             if not lost or self.stage is not TRIPLETS:
                 raise
-            shown = (f"{len(heads):,} because {reason} ({heads[0]})" for reason, heads in lost.items())
-            raise InputError(f"{error} (heads that are left out: {'; '.join(shown)})") from error
+            raise InputError(f"{error} (left out: {'; '.join(lost)})") from error
 
     def key_file(self, edition: Edition, name: str, inputs: list[FileRef]) -> str:
         """Return the key of the file of the piece of that name (32 hex digits)."""
@@ -79,6 +80,20 @@ class Recipe:
             "version": self.version,
         }
         return hash_json(parts, digits=32)
+
+
+def _describe_lost(base: KnowledgeBase, relation: str) -> list[str]:
+    """Return how many heads of a relation are not asked, and how many rows are left out, by reason."""
+    rows = dict[str, list[str]]()
+    for item in base.left_out:
+        if item.what.startswith(f"{relation}: ") and item.reason != REPEATED:
+            rows.setdefault(item.reason, []).append(item.what.partition(": ")[2])
+    kinds = (("head", list_lost_heads(base).get(relation, {})), ("row", rows))
+    return [
+        f"{count_noun(len(found), noun)} because {reason} ({found[0]})"
+        for noun, reasons in kinds
+        for reason, found in reasons.items()
+    ]
 
 
 def _select_piece(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:

@@ -177,7 +177,12 @@ def test_what_is_left_out_is_one_line_per_reason_and_tested_heads_are_those_of_t
     edition_id = build(config)
     manifest = plan_edition(config).root / "editions" / edition_id / "manifest.json"
     assert f'"n_pairs": {found["relations"].rows[0]["n_tested_heads"]},' in manifest.read_text()
-    few = configure(tmp_path, [*facts[:6], *lost], edition={"negatives": "balanced"})
+    few = configure(tmp_path, [*facts[:6], facts[0], *lost, rows[-1]], edition={"negatives": "balanced"})
     refused, *_ = validate_config(few)
     assert refused.state == "failing"
-    assert refused.found.endswith("; 1 because the head is a placeholder (others))")
+    lost_head, lost_row = (
+        "1 head because the head is a placeholder (others)",
+        "1 row because the tail is a number",
+    )
+    assert f"; {lost_head}; {lost_row}" in refused.found
+    assert refused.found.endswith(" (drug z → ?))")
