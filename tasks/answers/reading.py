@@ -74,7 +74,7 @@ def read_answer(
     """
     _check(question_type, options, offered)
     text = tidy_text(response or "")
-    listed = _list_options(tuple(options or ()), ASKS_WRONG.search(question) is not None)
+    listed = _list_options(tuple(options or ()), ASKS_WRONG.search(question[-300:]) is not None)
     own, others = split_questions(text, question, listed)
     if question:
         if listed.texts:

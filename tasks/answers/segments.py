@@ -100,7 +100,7 @@ def split_other_options(text: str, question: str, options: AnswerOptions) -> tup
     """
     known = set(_list_long_words(" ".join((question, *options.texts))))
     items = list(LISTED_OPTION.finditer(text))[: MAX_LISTS * N_LISTED]
-    for run in (items[start : start + n] for start in range(len(items)) for n in (N_LISTED, 1)):
+    for run in (items[max(n, 0) : n + N_LISTED] for n in range(-1, len(items)) if items):
         listed = fold_text(" ".join(item[2] for item in run))
         letters = "".join(item[1] for item in run)
         if (
