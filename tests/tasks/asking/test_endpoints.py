@@ -256,21 +256,14 @@ def serve(tmp_path: Path) -> Callable[..., Any]:
 
 
 def test_rate_limit_fails_no_prompt(serve: Callable[..., Any]) -> None:
-    """The endpoint takes three prompts in a fifth of a second, and says to the others when to come back."""
-    taken: list[float] = []
+    """The endpoint says of each prompt twice when to come back, which is no attempt."""
     busy = RawReply(render_reply(429, {"Retry-After": "0.2"}, b"{}"))
-
-    def limit(prompt: str, _: int) -> RawReply:
-        now = time.monotonic()
-        if sum(moment > now - 0.2 for moment in taken) >= 3:
-            return busy
-        taken.append(now)
-        return say(prompt)
-
-    run, endpoint = serve(limit, n=15, max_attempts=1)
+    run, endpoint = serve(
+        lambda prompt, n_before: busy if n_before < 2 else say(prompt), n=15, max_attempts=1
+    )
     assert run.error is None
     assert len(run.list_answered()) == 15
-    assert sum(endpoint.asked.values()) > 15
+    assert set(endpoint.asked.values()) == {3}
 
 
 def test_quota_that_is_used_up_ends_the_run_and_keeps_the_answers(serve: Callable[..., Any]) -> None:
@@ -306,13 +299,11 @@ def test_interrupt_and_crash_keep_what_was_answered(tmp_path: Path) -> None:
 
         root = tmp_path / stop.__name__
         with serve_bytes(lambda prompt, _: say(prompt, delay_s=0.2)) as endpoint:
-            started = time.monotonic()
             if stop is RuntimeError:
                 assert "RuntimeError" in str(ask(endpoint, root, texts, interrupt, concurrency=2).error)
             else:
                 with pytest.raises(stop):
                     ask(endpoint, root, texts, interrupt, concurrency=2)
-            assert time.monotonic() - started < 5
             assert sum(endpoint.asked.values()) < 15
             assert len(ask(endpoint, root, texts, concurrency=10).list_answered()) == 30
         assert sum(endpoint.asked.values()) == 30
