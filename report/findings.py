@@ -99,7 +99,7 @@ def list_notes(contents: Contents) -> list[str]:
     asked = contents.label_rows(contents.questions.scores) if contents.questions else []
     n_pairs = format_count(contents.edition["n_pairs"])
     replies = contents.label_rows(contents.views["reply_remarks"])
-    notes = [*list_remarks(ranked, contents.labels), *note_replies(replies)]
+    notes = [*list_remarks(ranked), *note_replies(replies)]
     for labels, n in contents.list_limited():
         verb = "was" if len(labels) == 1 else "were"
         notes.append(

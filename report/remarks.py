@@ -71,19 +71,19 @@ N_EFFECTIVE = 20
 """With fewer effective heads or tails, an interval is only a rough guide."""
 
 
-def list_remarks(rows: Sequence[Row], names: Mapping[str, str]) -> list[str]:
+def list_remarks(rows: Sequence[Row]) -> list[str]:
     """Return what a reader of the scores should know, one sentence for all models of which it is true.
 
     Args:
         rows: rows of the leaderboard in one setting.
-        names: model_id -> the name of the model in the sentences.
     """
     found: dict[str, dict[str, None]] = {}
+    n_models = len({row["model_id"] for row in rows})
     for row in rows:
-        against = judge_against_shortcut(row, len({row["model_id"] for row in rows}))
+        against = judge_against_shortcut(row, n_models)
         for verdict in (f"always {row['constant_answer']}", str(against)):
             if verdict in _SENTENCES:
-                found.setdefault(verdict, {})[names[row["model_id"]]] = None
+                found.setdefault(verdict, {})[row["model"]] = None
     return [
         _SENTENCES[verdict].format(names=join_names([*labels], len(labels)), s="" if len(labels) > 1 else "s")
         for verdict, labels in sorted(found.items())

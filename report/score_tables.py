@@ -88,10 +88,9 @@ def render_leaderboard(rows: Sequence[Row], *, is_wide: bool = False) -> str:
     """
     if not rows:
         return "no model has been evaluated on this edition yet"
-    names = {row["model_id"]: row["model"] for row in rows}
     methods_of: dict[str, list[str]] = {}
     for method in dict.fromkeys(row["method"] for row in rows):
-        for remark in list_remarks([row for row in rows if row["method"] == method], names):
+        for remark in list_remarks([row for row in rows if row["method"] == method]):
             methods_of.setdefault(remark, []).append(method)
     remarks = [f"{', '.join(methods)}: {remark}" for remark, methods in methods_of.items()]
     return "\n".join(

@@ -44,11 +44,12 @@ def load_groups(name: str) -> dict[str, str]:
 
 def load_partners(name: str) -> dict[str, set[str]]:
     """Return stem -> the stems of the other words of all its groups, for a list of groups as above."""
-    groups = [set(map(stem_word, map(fold_word, g.split()))) for g in VOCABULARY["words"][name].split(";")]
-    return {
-        one: {two for group in groups if one in group for two in group} - {one}
-        for one in set().union(*groups)
-    }
+    partners: dict[str, set[str]] = {}
+    for group in VOCABULARY["words"][name].split(";"):
+        stems = {stem_word(fold_word(word)) for word in group.split()}
+        for stem in stems:
+            partners.setdefault(stem, set()).update(stems - {stem})
+    return partners
 
 
 def compile_lists(table: str) -> Callable[[str], frozenset[str]]:
@@ -60,8 +61,9 @@ def compile_lists(table: str) -> Callable[[str], frozenset[str]]:
 
     @lru_cache(CACHE_SIZE)
     def find_keys(word: str) -> frozenset[str]:
-        forms = (f"{word[:at]}*" for at in range(len(word) + 1)), (f"*{word[at:]}" for at in range(len(word)))
-        return frozenset().union(*(listed.get(form, ()) for form in (word, *forms[0], *forms[1])))
+        starts = [f"{word[:end]}*" for end in range(len(word) + 1)]
+        ends = [f"*{word[start:]}" for start in range(len(word))]
+        return frozenset().union(*(listed.get(form, ()) for form in (word, *starts, *ends)))
 
     return find_keys
 

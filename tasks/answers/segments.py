@@ -100,7 +100,9 @@ def split_other_options(text: str, question: str, options: AnswerOptions) -> tup
     """
     known = set(_list_long_words(" ".join((question, *options.texts))))
     items = list(LISTED_OPTION.finditer(text))[: MAX_LISTS * N_LISTED]
-    for run in (items[max(n, 0) : n + N_LISTED] for n in range(-1, len(items)) if items):
+    # The first option by itself, then each one with the option after it.
+    runs = [items[:1], *(items[n : n + N_LISTED] for n in range(len(items)))] if items else []
+    for run in runs:
         listed = fold_text(" ".join(item[2] for item in run))
         letters = "".join(item[1] for item in run)
         if (

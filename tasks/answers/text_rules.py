@@ -114,11 +114,12 @@ def denies_text(text: str, options: AnswerOptions, letter: str) -> bool:
 def read_opening_text(text: str, options: AnswerOptions) -> Found:
     """Read the options with whose texts a response begins, unless it denies them."""
     letters, end = read_texts_at(text, 0, options)
+    if not letters:
+        folded = fold_text(text)
+        first = next(iter(options.find_mentions(folded)), None)
+        is_first = first is not None and ARTICLE.fullmatch(folded, 0, first.start)
+        return first.letters if first and is_first and not _is_denied(folded, first) else ()
     after = fold_text(text[end - 1 : end + N_SENTENCE])[1:]
-    folded = fold_text(text)
-    first = next(iter(options.find_mentions(folded)), None)
-    if not letters and first and ARTICLE.fullmatch(folded, 0, first.start):
-        return () if _is_denied(folded, first) else first.letters
     return () if NOT_CHOSEN_TEXT.match(after) or ADVISED_AGAINST.match(after) else letters
 
 
