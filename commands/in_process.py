@@ -130,8 +130,8 @@ def prepare_prefect(root: Path) -> None:
         # Prefect gives up after 5 retries, which take a minute. These take about eight minutes.
         "PREFECT_CLIENT_MAX_RETRIES": "8",
     }
-    # The server takes a run that is silent for 90 s for lost, also one that was started by hand. Prefect's
-    # default is one heartbeat in 180 s, and 30 s is the shortest time that it allows.
+    # The server takes a run that is silent for three minutes for lost, also one that was started by hand.
+    # Prefect's default is one heartbeat in that time, and 30 s is the shortest time that it allows.
     os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] = "30"
     # Prefect stores the error of every task and flow that fails. `publish` removes old ones.
     os.environ["PREFECT_LOCAL_STORAGE_PATH"] = str(root.absolute() / TASKS_FOLDER)

@@ -247,7 +247,7 @@ def test_a_run_by_hand_is_tagged_and_sends_heartbeats_before_the_automation_acts
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
     monkeypatch.setenv("PREFECT_LOCAL_STORAGE_PATH", "set back after the test")
-    # Prefect's default, with which the server would take a healthy run for lost after 90 s.
+    # Prefect's default, with which the server would take a healthy run for lost.
     monkeypatch.setenv("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "180")
     monkeypatch.setattr(in_process, "require_named_server", lambda: None)
     with in_process._begin_flows(tmp_path):

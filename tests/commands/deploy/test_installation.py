@@ -112,7 +112,7 @@ def test_the_password_is_in_no_log_and_no_command_line(installation: Installatio
 @pytest.mark.long
 @NEEDS_POSTGRES
 def test_runs_of_the_project_that_lose_their_worker_are_crashed(api: PrefectApi) -> None:
-    # The automation waits 10 s, the shortest time, and not 90 s.
+    # The automation waits 10 s, the shortest time, and not three minutes.
     named = {"name": {"any_": ["pretexeval: crash what lost its worker"]}}
     (row,) = api.post("/automations/filter", automations=named)
     kept = {key: row[key] for key in ("name", "description", "enabled", "actions")}
