@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pretexeval.primitives.hashing import draw_order, hash_text, render_canonical_json
+from prototypes.capitals import write_within_sentence
 from prototypes.question_wording import RelationWording
 from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.question_stages import LETTERS as ALL_LETTERS
@@ -160,7 +161,8 @@ class QuestionWriter:
         text = self.wording.texts["MCQ"].fill(is_negated=is_negated, head=point.name)
         yield Question("MCQ", is_negated, text, options, letter)
         yield Question("RQ", is_negated, text, options, f"T|{letter}", letter)
-        yield Question("RQ", is_negated, text, options, f"F|{letter}", LETTERS[options.index(wrong[0])])
+        offered = LETTERS[options.index(write_within_sentence(wrong[0]))]
+        yield Question("RQ", is_negated, text, options, f"F|{letter}", offered)
 
     def _write_several(self, point: Point, options: Options, letters: str) -> Iterator[Question]:
         """Yield an MAQ and its negation, which has the same options."""
@@ -203,8 +205,10 @@ def place_right(n_right: Mapping[str, int], *salt: str) -> dict[str, str]:
 def arrange(right: Sequence[str], wrong: Sequence[str], letters: str, *salt: str) -> tuple[str, ...]:
     """Return the options in the order of their letters. Among right ones and wrong ones, the order is drawn.
 
+    They are written as in a sentence ("nerve tissue"), so that all options of a question have one style.
+
     Args:
         letters: the letters of the right options.
     """
     waiting = {True: draw_order(right, *salt, "right"), False: draw_order(wrong, *salt, "wrong")}
-    return tuple(waiting[letter in letters].pop() for letter in LETTERS)
+    return tuple(write_within_sentence(waiting[letter in letters].pop()) for letter in LETTERS)

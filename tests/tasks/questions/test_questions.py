@@ -223,6 +223,15 @@ def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Negatives
     assert (n_asserted == 60) == (policy == "uniform")
 
 
+def test_all_options_are_written_as_within_a_sentence() -> None:
+    facts = {head: [f"{tail} Tissue" for tail in tails] for head, tails in make_rich_facts().items()}
+    frame = draw(as_facts(facts)).frame.filter(pl.col("type") != "TFQ")
+    assert {option[-7:] for option in frame["options"].explode()} == {" tissue"}
+    for question in frame.filter(type="RQ").iter_rows(named=True):
+        # The offered option is that of the answer, or one that the answer rejects.
+        assert (question["offered"] == question["answer"][-1]) == question["answer"].startswith("T|")
+
+
 def test_ids_are_hashes_of_content() -> None:
     """Answers are joined to questions by these ids, so they must never change."""
     point = Point("gout", "C1", "test", None, ("allopurinol",), frozenset(), frozenset(), 3)
@@ -262,7 +271,7 @@ def test_the_bundled_wording_fills_every_question() -> None:
     frame = build_questions(Piece("may_treat"), lambda: facts, triplets, wording, sampling, "own")
     assert set(frame["source"]) == {"own"}
     mcq = frame.filter(head="head 3", type="MCQ", is_negated=True).row(0, named=True)
-    assert mcq["text"] == "Which of the following cannot be treated with the drug head 3?"
+    assert mcq["text"] == "Which of the following cannot be treated with head 3?"
 
 
 def draw_balanced(rows: pl.DataFrame) -> tuple[Points, list[Options]]:
