@@ -138,9 +138,9 @@ def test_evaluation_continues_after_its_worker_was_killed(story: Story) -> None:
 
 @pytest.mark.parametrize("name", RESTARTED)
 def test_evaluation_survives_a_restart_of_server_or_database(story: Story, name: str) -> None:
-    states = [run["state"] for run in story.list_evaluations(name)]
+    ends = [run["state"] for run in story.list_evaluations(name)]
     # The message of another state says why the run ended.
-    assert {state["type"] for state in states} == {"COMPLETED"}, states
+    assert [end["message"] for end in ends if end["type"] != "COMPLETED"] == []
     assert set(count_requests(story.endpoint, name).values()) == {1}
 
 
