@@ -16,7 +16,7 @@ import polars as pl
 import configs
 from pretexeval.knowledge.files import TRIPLET, find_columns, read_bytes, read_text
 from pretexeval.knowledge.rows import Source, build_source_rows
-from pretexeval.knowledge.tables import OPTIONAL, split_lists, store_as_text
+from pretexeval.knowledge.tables import DENIALS, OPTIONAL, find_denied, split_lists, store_as_text
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
 
@@ -63,8 +63,8 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
     Raises:
         InputError: see `select_columns`; or a column is missing.
     """
-    rows = select_columns(query, path, TRIPLET, (*OPTIONAL, "since"), relations)
-    rows = split_lists(rows.with_columns(problem=pl.lit(None, pl.String)), {})
+    rows = select_columns(query, path, TRIPLET, (*OPTIONAL, "since", *DENIALS), relations)
+    rows = split_lists(rows.with_columns(problem=find_denied(rows.columns)), {})
     return Source(build_source_rows(query, rows))
 
 

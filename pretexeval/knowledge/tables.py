@@ -54,9 +54,14 @@ N_TITLES = 50
 OPTIONAL = ("head_id", "tail_id", *MARKS, *ALIASES)
 LISTS = ("head", "tail", "head_id", "tail_id", *ALIASES, "options")
 """Columns that may hold lists of texts: aliases are joined by ALIAS_SEPARATOR, others become rows."""
-_NEGATED = r"(?i)^\s*(?:true|yes|1|not)\s*$"
-_NOT = r"(?i)^\s*(?:not\b.*|(?:negated|negative|absent|excluded)\s*)$"
-DENIALS = dict.fromkeys(("negated", "is_negated"), _NEGATED) | dict.fromkeys(("qualifier", "polarity"), _NOT)
+_NOT = r"(?i)(?:^|\|)\s*(?:not\b.*|(?:neg|negated|negative|absent|excluded|denied)\s*)$"
+_NEGATED = rf"{_NOT}|^\s*(?:true|yes|[tyx]|1(?:\.0+)?)\s*$"
+_FALSE = r"(?i)^\s*(?:false|-?0(?:\.0+)?|-1(?:\.0+)?)\s*$"
+DENIALS = {
+    **dict.fromkeys(("negated", "is_negated", "negation", "qualifier"), _NEGATED),
+    **dict.fromkeys(("polarity", "is_true"), rf"{_NOT}|{_FALSE}|^\s*(?:no|[fn-])\s*$"),
+    "label": _FALSE,
+}
 """Columns of public bases, such as HPO's, that make a row false -> the pattern of their values that do so."""
 IN_FOLDERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Extensions of the tables in a folder. Files of other kinds are named by themselves."""
@@ -119,8 +124,7 @@ def read_table(
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty: fill it or remove it")
     rows = reader(path, _name_columns(path, required, optional, layout), layout.encoding)
-    denied = (_find_denied(name) for name in DENIALS if name in rows.columns)
-    rows = rows.with_columns(problem=pl.coalesce("problem", *denied))
+    rows = rows.with_columns(problem=pl.coalesce("problem", find_denied(rows.columns)))
     absent = [name for name in required if name not in rows.columns]
     values = (pl.lit(layout.relation if name == "relation" else None, pl.String) for name in absent)
     return split_lists(rows.with_columns(**dict(zip(absent, values, strict=True))), layout.separators)
@@ -155,15 +159,22 @@ def _name_columns(path: Path, required: Sequence[str], optional: Sequence[str], 
     return partial(find_columns, path, required=required, optional=optional, named=named)
 
 
+def find_denied(columns: Sequence[str]) -> pl.Expr:
+    """Return an expression for the problem of rows that a column of DENIALS makes false, or null."""
+    return pl.coalesce(pl.lit(None, pl.String), *(_find_denied(name) for name in DENIALS if name in columns))
+
+
 def _find_denied(column: str) -> pl.Expr:
-    """Return an expression for the problem of rows that this column, which is not read, makes false."""
+    value, is_mark = pl.col(column), DENIALS[column] == _NEGATED
+    problem = f"{column} is '{{}}', so the row is false: delete it, or "
+    by_query = f"read the file with a query (format = 'sql') that selects {column} = '{{}}' as also_false"
+    by_layout = f"set also_false = '{column}' in layout of [knowledge] (in a query: {column} as also_false)"
     remedy = (
-        f"set also_false = '{column}' in layout of [knowledge]"
-        if DENIALS[column] == _NEGATED
-        else f"read the file with a query (format = 'sql') that selects {column} = 'NOT' as also_false"
+        pl.when(is_mark & (value.str.to_lowercase() == "true"))
+        .then(pl.format(problem + by_layout, value))
+        .otherwise(pl.format(problem + by_query, value, value))
     )
-    problem = f"{column} is '{{}}', so the row is false: delete it, or {remedy}"
-    return pl.when(pl.col(column).str.contains(DENIALS[column])).then(pl.format(problem, column))
+    return pl.when(value.str.contains(DENIALS[column])).then(remedy)
 
 
 def _find_extension(path: Path) -> str:
@@ -374,16 +385,17 @@ def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     Raises:
         InputError: a column is of another type.
     """
-    # A query selects what it means; in a file, such columns may hold anything.
-    unknown = [name for name in DENIALS if frame.schema.get(name) not in (None, pl.String, pl.Boolean)]
-    frame = frame.drop(unknown)
-    lists = [name for name in ALIASES if frame.schema.get(name) == pl.List(pl.String)]
+    lists = [name for name in (*ALIASES, *DENIALS) if frame.schema.get(name) == pl.List(pl.String)]
     frame = frame.with_columns(pl.col(lists).list.join(ALIAS_SEPARATOR, ignore_nulls=True))
+    # A query selects what it means; in a file, such columns may hold anything.
+    denials = [name for name in DENIALS if name in frame.columns]
+    frame = frame.drop(name for name in denials if frame.schema[name].is_nested())
+    frame = frame.cast({name: pl.String for name in denials if name in frame.columns})
     for found, dtype in frame.schema.items():
         name = found.partition(" ")[0]
         inner = dtype.inner if isinstance(dtype, pl.List) and name in LISTS else dtype
         is_id = (name == "id" or name.endswith("_id")) and inner.is_integer()
-        is_mark = name in (*MARKS, *DENIALS) and inner == pl.Boolean
+        is_mark = name in MARKS and inner == pl.Boolean
         if not (is_id or is_mark) and inner not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
             source = "read_json($path)" if ".json" in path.name.lower() else "read_parquet($path)"
             source = unnest(source, "symptoms") if isinstance(dtype, pl.List) else source

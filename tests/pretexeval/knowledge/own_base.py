@@ -66,7 +66,11 @@ def _write_cell(value: object) -> str:
     if isinstance(value, bool):
         return f'<c t="b"><v>{int(value)}</v></c>'
     is_text = isinstance(value, str)
-    return f'<c t="inlineStr"><is><t>{value}</t></is></c>' if is_text else f"<c><v>{value or ''}</v></c>"
+    return (
+        f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+        if is_text
+        else f"<c><v>{'' if value is None else value}</v></c>"
+    )
 
 
 def read_own(path: Path, **settings: Any) -> KnowledgeBase:  # noqa: ANN401

@@ -356,6 +356,65 @@ def test_a_problem_is_reported_with_file_and_line(tmp_path: Path) -> None:
         assert str(path) in message or "nothing to test" in message
 
 
+@pytest.mark.parametrize(
+    ("column", "false", "true"),
+    [
+        *(
+            (column, false, true)
+            for column in ("negated", "is_negated", "Negation", "qualifier")
+            for false, true in (
+                (1, 0),
+                (1.0, 0.0),
+                (True, False),
+                ("yes", "no"),
+                ("1", ""),
+                ("negative", " "),
+            )
+        ),
+        ("qualifier", "NOT|enables", "enables"),
+        ("qualifier", "contributes_to|NOT", "contributes_to"),
+        ("qualifier", ["NOT", "enables"], ["enables", "knotted"]),
+        *(
+            (column, false, true)
+            for column in ("polarity", "is_true")
+            for false, true in ((0, 1), (-1, 1), (False, True), ("no", "yes"), ("-", "+"), ("absent", ""))
+        ),
+        ("label", 0, 1),
+        ("label", False, True),
+        ("label", "0.0", "NO"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "xlsx"])
+def test_a_row_that_its_file_calls_false_is_no_fact(
+    tmp_path: Path,
+    column: str,
+    false: Any,  # noqa: ANN401
+    true: Any,  # noqa: ANN401
+    kind: str,
+) -> None:
+    rows = [
+        {"head": "a", "relation": "r", "tail": tail, column: value}
+        for tail, value in (("b", true), ("c", false))
+    ]
+    path = tmp_path / f"t.{kind}"
+
+    def write_table(rows: list[dict[str, Any]]) -> None:
+        if kind == "xlsx":
+            texts = [["|".join(v) if isinstance(v, list) else v for v in row.values()] for row in rows]
+            write_workbook(path, {"A": [list(rows[0]), *texts]})
+        else:
+            write_rows(path, rows)
+
+    write_table(rows)
+    (message,) = read_error(path).splitlines()
+    assert f"{column.lower()} is '" in message
+    places = {"jsonl": "line 2", "parquet": "row index 1"}
+    assert f"t.{kind}, {places.get(kind, 'line 3')}: " in message
+    assert "in layout of [knowledge]" in message or "with a query (format = 'sql') that selects" in message
+    write_table(rows[:1])
+    assert list_tested(read_own(path)) == [("a", "b")]
+
+
 def test_a_table_beside_the_base_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
     for setting, table, problem in (
         ("aliases", "alias\npyrexia\n", "has neither a column name nor a column id"),

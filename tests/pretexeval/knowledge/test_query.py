@@ -62,6 +62,7 @@ def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
         "from read_csv($path || '/*edges.tsv')": "set path to the folder, if the query reads several files",
         f"{FROM}, sources": "Table with name sources does not exist",
         f"{FROM} where also_true > 'x'": "Could not convert",
+        f"select *, head_id = '01' as negated from ({SELECT})": "A indication C: negated is 'true', so",
         "from $path": "write read_csv($path)",
         "from read_xlsx($path)": (
             "in the excel extension: a query cannot load it; read a workbook with format"
