@@ -1,5 +1,5 @@
 -- An ontology in OBO, or in the JSON of obographs: path is the file. With format = "table", such a file is read by this
--- query, which `query` need not name.
+-- query, and links of terms without a name are left out and listed. If `query` names it, such links are an error.
 -- Where: obofoundry.org. Licence: that of the ontology.
 --
 -- is_a, and every relationship under the name of its property there, of terms that are not obsolete. Choose some with
@@ -86,6 +86,17 @@ properties as (
     group by id
 ),
 
+-- Ends of links that are no terms. An end that the file does not describe is not among them.
+others as (
+    select id
+    from stanzas
+    where kind != 'Term' or is_obsolete
+    union all
+    select node.id
+    from nodes
+    where node.type = 'PROPERTY' or node.meta.deprecated
+),
+
 names as (
     select id, name as spelling, false as is_synonym
     from terms
@@ -118,8 +129,11 @@ select distinct
     head_names.aliases as head_aliases,
     tail_names.aliases as tail_aliases
 from links
-inner join terms as head on links.head_id = head.id
-inner join terms as tail on links.tail_id = tail.id
+left join terms as head on links.head_id = head.id
+left join terms as tail on links.tail_id = tail.id
 left join properties on links.property = properties.id
 left join aliases as head_names on links.head_id = head_names.id
 left join aliases as tail_names on links.tail_id = tail_names.id
+where
+    (head.id is not null or links.head_id not in (from others where id is not null))
+    and (tail.id is not null or links.tail_id not in (from others where id is not null))

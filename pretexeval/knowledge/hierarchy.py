@@ -12,7 +12,7 @@ import polars as pl
 
 from pretexeval.knowledge.base import HIERARCHY, UNUSED, LeftOut
 from pretexeval.knowledge.names import key_ids, key_names, list_keys
-from pretexeval.knowledge.query import is_ontology, read_ontology, select_columns
+from pretexeval.knowledge.query import is_ontology, read_links, select_columns
 from pretexeval.knowledge.rows import list_filled
 from pretexeval.knowledge.tables import read_name_table
 from pretexeval.primitives.errors import InputError, count_noun
@@ -146,8 +146,8 @@ def _read_edges(file: Path, path: Path | None) -> pl.DataFrame:
             raise InputError(f"{file} needs a path of [knowledge], from which the query reads")
         rows = select_columns(file, path, (), (*_IDS, *_NAMES))
     elif is_ontology(file):
-        facts = read_ontology(file).rows.filter(relation="is_a")
-        rows = facts.select(child_id="head_id", parent_id="tail_id")
+        # Terms without a name connect others.
+        rows = read_links(file).filter(relation="is_a").select(child_id="head_id", parent_id="tail_id")
     else:
         rows = read_name_table(file, (), (*_IDS, *_NAMES))
     filled = list_filled(rows)

@@ -14,6 +14,7 @@ import duckdb
 import polars as pl
 
 import configs
+from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.files import TRIPLET, find_columns, read_bytes, read_text
 from pretexeval.knowledge.rows import Source, build_source_rows
 from pretexeval.knowledge.tables import DENIALS, OPTIONAL, find_denied, split_lists, store_as_text
@@ -35,6 +36,7 @@ _NAME = re.compile(r'(?<!\\)"(?:function_name":|column_names":\[)"(\w+)"')
 _SAMPLE = '"repeatable":false'
 CLOCK = {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
 ONTOLOGIES = Path(configs.__file__).parent / "knowledge" / "obo.sql"
+NOT_NAMED = "the ontology has no name (label) of one of the two terms"
 # The lines of a message of DuckDB that say what is wrong; the others show the query, or repeat the settings.
 N_LINES = 3
 REMEDIES = {
@@ -212,13 +214,33 @@ def is_ontology(path: Path) -> bool:
 
 
 def read_ontology(path: Path, encoding: str = "utf-8") -> Source:
-    """Return the unchecked facts of an ontology, as configs/knowledge/obo.sql selects them.
+    """Return the unchecked facts of an ontology; links with an end that it does not name are left out.
 
     Raises:
         InputError: the file cannot be read, or has no facts.
+    """
+    links = read_links(path, encoding)
+    is_named = pl.all_horizontal(pl.col("head", "tail").is_not_null())
+    examples = links.filter(~is_named).sort("relation", "head_id", "tail_id", nulls_last=True)
+    ends = (pl.coalesce(end, f"{end}_id", pl.lit("nothing")).first() for end in ("head", "tail"))
+    counted = examples.group_by("relation", maintain_order=True).agg(*ends, n=pl.len())
+    left_out = tuple(
+        LeftOut(path.name, f"{n:,} rows of {relation}, such as {head} → {tail}", NOT_NAMED)
+        for relation, head, tail, n in counted.iter_rows()
+    )
+    if left_out and len(examples) == len(links):
+        raise InputError(f"{path}: {left_out[0].what}: {NOT_NAMED}: export it with its labels")
+    return Source(build_source_rows(path, links.filter(is_named)), left_out)
+
+
+def read_links(path: Path, encoding: str = "utf-8") -> pl.DataFrame:
+    """Return the links of an ontology, as configs/knowledge/obo.sql selects them.
+
+    Raises:
+        InputError: the file cannot be read.
     """
     # DuckDB unpacks no texts, and does not know their encodings.
     with TemporaryDirectory() as folder:
         plain = Path(folder) / path.name
         plain.write_text(read_text(path, encoding), encoding="utf-8", newline="")
-        return Source(build_source_rows(path, select_columns(ONTOLOGIES, plain, TRIPLET, OPTIONAL)))
+        return select_columns(ONTOLOGIES, plain, TRIPLET, OPTIONAL)

@@ -11,8 +11,9 @@ import pytest
 from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.hierarchy import read_hierarchy
+from pretexeval.knowledge.query import NOT_NAMED
 from pretexeval.knowledge.reader import read_knowledge_base
-from tests.pretexeval.knowledge.own_base import read_own
+from tests.pretexeval.knowledge.own_base import read_error, read_own, write
 from tests.support.published_bases import MEDLAMA, MEDLAMA_TABLE, RECIPES, needs_reference, read_medlama
 
 EXCERPTS = Path(__file__).with_name("excerpts")
@@ -83,6 +84,76 @@ def test_an_ontology_is_a_base_and_a_hierarchy(tmp_path: Path, name: str) -> Non
     ]
     names = pl.DataFrame({"name": ["gout"], "name_id": ["M:1"]})
     assert read_hierarchy(tmp_path / name, None, [names])[0].rows() == [("id:M:1", "id:M:2")]
+
+
+UNNAMED = """
+[Term]
+id: M:1
+name: term 1
+is_a: M:2
+is_a: M:7
+
+[Term]
+id: M:2
+name: term 2
+
+[Term]
+id: M:3
+name: term 3
+is_a: M:4
+
+[Term]
+id: M:4
+is_a: M:2
+
+[Term]
+id: M:5
+name: term 5
+is_a: M:9
+
+[Term]
+id: M:6
+relationship: found_in M:1
+
+[Term]
+id: M:7
+name: old
+is_obsolete: true
+"""
+
+
+def convert_to_obographs(obo: str) -> str:
+    stanzas = [re.findall(r"^(\w+): (.*)$", stanza, re.MULTILINE) for stanza in obo.split("[Term]")[1:]]
+    keys = {"id": "id", "name": "lbl", "is_obsolete": "meta"}
+    nodes = [
+        {
+            keys[key]: {"deprecated": True} if key == "is_obsolete" else text
+            for key, text in rows
+            if key in keys
+        }
+        for rows in stanzas
+    ]
+    links = [(rows[0][1], *f"{key} {text}".split()[-2:]) for rows in stanzas for key, text in rows]
+    edges = [
+        {"sub": sub, "pred": pred, "obj": obj} for sub, pred, obj in links if pred in ("is_a", "found_in")
+    ]
+    return json.dumps({"graphs": [{"nodes": nodes, "edges": edges}]})
+
+
+def test_links_of_terms_without_a_name_are_counted_and_connect_the_hierarchy(tmp_path: Path) -> None:
+    for name, content in (("x.obo", UNNAMED), ("x.json", convert_to_obographs(UNNAMED))):
+        path = write(tmp_path / name, content)
+        base = read_own(path)
+        assert base.triplets.select("relation", "head", "tail").rows() == [("is_a", "term 1", "term 2")]
+        assert [(item.where, item.what, item.reason) for item in base.left_out] == [
+            (name, "1 rows of found_in, such as M:6 → term 1", NOT_NAMED),
+            (name, "3 rows of is_a, such as term 3 → M:4", NOT_NAMED),
+        ]
+        below = pl.DataFrame({"name": ["term 3"], "name_id": ["M:3"]})
+        edges = read_hierarchy(path, None, [below])[0].rows()
+        assert edges == [("id:M:3", "id:M:4"), ("id:M:4", "id:M:2")]
+    unnamed = write(tmp_path / "x.obo", "[Term]\nid: M:1\nis_a: M:2\n")
+    assert "x.obo: 1 rows of is_a, such as M:1 → M:2: the ontology has no name" in read_error(unnamed)
 
 
 @needs_reference
