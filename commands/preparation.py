@@ -69,6 +69,7 @@ def draft(options: argparse.Namespace) -> int:
     """Write the prototypes of a relation, and print them with the names of five facts."""
     import polars as pl
 
+    from pretexeval.config.tables import name_relation
     from pretexeval.knowledge.reader import read_knowledge_base
     from prototypes.drafting import add_draft, choose_facts, draft_prototypes, place_slots
     from prototypes.pool import BUNDLED
@@ -80,12 +81,12 @@ def draft(options: argparse.Namespace) -> int:
         raise InputError(
             f'pool {name!r} is bundled: write pool = "prototypes.toml" in [edition], and run again'
         )
-    base = read_knowledge_base(config.knowledge)
-    if (facts := base.select_relation(options.relation)).is_empty():
+    base, relation = read_knowledge_base(config.knowledge), name_relation(options.relation)
+    if (facts := base.select_relation(relation)).is_empty():
         named = ", ".join(base.relations)
-        raise InputError(f"the base has no relation {options.relation!r}: choose one of {named}")
+        raise InputError(f"the base has no relation {relation!r}: choose one of {named}")
     drafted = draft_prototypes(place_slots(options.sentence, facts))
-    add_draft(Path(name), options.relation, drafted)
+    add_draft(Path(name), relation, drafted)
     shown = choose_facts(facts, n=5)
     for form, text in drafted.cells.items():
         write_output(f"{form:<10}  {text}")

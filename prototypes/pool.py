@@ -24,6 +24,7 @@ from pathlib import Path
 
 import polars as pl
 
+from pretexeval.config.tables import name_relation
 from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.primitives.literal_paths import read_parquet
@@ -140,7 +141,8 @@ def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes
         raise InputError(f"{path}: extends is {extended!r}: give the name of a bundled pool")
     problems: list[str] = []
     relations = {}
-    for relation, table in content.items():
+    for written, table in content.items():
+        relation = name_relation(written)
         if found := _check_table(table):
             problems += [f"[{relation}] {problem}" for problem in found]
         else:

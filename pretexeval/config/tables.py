@@ -3,6 +3,7 @@
 The string below a field is the text of docs/configuration.md (`pretexeval.config.reference`).
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
@@ -17,6 +18,11 @@ NEW = "new"
 EvidenceKind = Literal["hierarchy", "names", "generality", "likeness"]
 EVIDENCE: tuple[EvidenceKind, ...] = get_args(EvidenceKind)
 Shape = Literal["symmetric", "transitive", "equivalence", "functional", "directed"]
+
+
+def name_relation(written: str) -> str:
+    """Return the name of a relation as it is stored: "Has indication" becomes `Has_indication`."""
+    return re.sub(r"\s+", "_", written.strip())
 
 
 class LayoutConfig(ConfigTable):
@@ -118,6 +124,13 @@ class KnowledgeConfig(ConfigTable):
     """Older releases of the base, the oldest first, which give the ages of facts: `[{ name = "2023AA", path =
     "2023AA.csv" }]`. `test = "new"` in one of them tests only facts that it does not hold
     (docs/knowledge-bases.md#older-releases)."""
+
+    @field_validator("relations", "shape")
+    @classmethod
+    def _name_relations(cls, value: object) -> object:
+        if isinstance(value, dict):
+            return {name_relation(relation): shape for relation, shape in value.items()}
+        return tuple(map(name_relation, value)) if isinstance(value, tuple) else value
 
     @property
     def compared(self) -> ReleaseConfig | None:

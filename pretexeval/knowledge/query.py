@@ -16,7 +16,7 @@ import polars as pl
 import configs
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.files import TRIPLET, find_columns, read_bytes, read_text
-from pretexeval.knowledge.rows import Source, build_source_rows
+from pretexeval.knowledge.rows import BLANKS, Source, build_source_rows
 from pretexeval.knowledge.tables import DENIALS, OPTIONAL, find_denied, split_lists, store_as_text
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.literal_paths import escape_pattern
@@ -97,8 +97,10 @@ def select_columns(
             wanted = [f'"{found.replace(chr(34), 2 * chr(34))}" as {name}' for name, found in names.items()]
             chosen = f"select {', '.join(wanted) or '*'} from ({select})"
             if relations:
-                chosen += " where coalesce(trim(relation), '') in $relations"
-                parameters["relations"] = ["", *relations]
+                chosen += (
+                    " where coalesce(regexp_replace(trim(relation), $blanks, '_', 'g'), '') in $relations"
+                )
+                parameters |= {"relations": ["", *relations], "blanks": BLANKS}
             parts = list(_fetch_rows(query, connection, chosen, parameters))
             again = _fetch_rows(query, connection, chosen, parameters)
             if sum(map(_hash_rows, parts)) != sum(map(_hash_rows, again)):

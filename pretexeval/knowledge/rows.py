@@ -18,6 +18,8 @@ SPLIT = ', or set layout = { split = "\\n" } in [knowledge] if the cell is a lis
 ENCODED = 'try layout = { encoding = "cp1252" } in [knowledge]'
 CHOOSE = "choose others by relations in [knowledge]"
 CONTROL = r"[\p{Cc}\p{Zl}\p{Zp}]"
+BLANKS = r"\p{Zs}+"
+"""The pattern of blanks, for which the name of a relation has an underscore."""
 N_SHOWN = 5
 """Wrong rows that a message names."""
 
@@ -104,7 +106,10 @@ def build_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:
     missing = [pl.lit(None, t).alias(n) for n, t in SOURCE_SCHEMA.items() if n not in columns]
     return (
         columns.with_columns(missing)
-        .with_columns(pl.lit(str(path)).alias("file"))
+        .with_columns(
+            pl.lit(str(path)).alias("file"),
+            relation=pl.col("relation").str.strip_chars().str.replace_all(BLANKS, "_"),
+        )
         .select(pl.col(name).cast(dtype) for name, dtype in SOURCE_SCHEMA.items())
     )
 
@@ -169,7 +174,8 @@ def _find_problem() -> pl.Expr:
         # A file of a relation has a temporary name with about 40 more characters, of at most 255.
         pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,199}$")).then(
             pl.format(
-                f"relation '{{}}' {_NO_FILE}: use a to z, digits, _ and -, at most 200 of them, or {CHOOSE}",
+                f"relation '{{}}' {_NO_FILE}: use a to z, digits, _ and -, at most 200 of them (a query can "
+                f"rename it: replace(relation, '/', '_') as relation), or {CHOOSE}",
                 pl.col("relation").str.slice(0, 40),
             )
         ),

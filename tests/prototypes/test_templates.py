@@ -190,14 +190,14 @@ def test_names_of_a_fact_stand_for_the_slots() -> None:
 def test_the_command_writes_texts_that_are_valid_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    knowledge = write_base(tmp_path / "own.tsv", make_rows("causes"))
+    knowledge = write_base(tmp_path / "own.tsv", make_rows("Is cause"))
     pool = tmp_path / "pool.toml"
     edition = {"pool": str(pool), "methods": ["prototype"]}
     config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, edition=edition)
-    command = ["draft", str(config), "causes", "The agent [X] may cause the disease [Y]."]
+    command = ["draft", str(config), "Is cause", "The agent [X] may cause the disease [Y]."]
     assert main(command) == 0
     shown = capsys.readouterr().out
-    prototypes = load_pool(str(pool)).relations["causes"]
+    prototypes = load_pool(str(pool)).relations["Is_cause"]
     assert prototypes.instance == ("IsExposedToAgent", "AgentMayCauseDisease")
     assert [f"{name:<10}  {prototypes.cells[name].prototype}\n" in shown for name in NAMES] == [True] * 8
     assert shown.count("\n            - ") == 12
@@ -206,7 +206,7 @@ def test_the_command_writes_texts_that_are_valid_at_once(
     assert main(command) == 2
     assert main([*command[:2], "cures", command[3]]) == 2
     assert "delete its table" in (shown := capsys.readouterr().err)
-    assert "the base has no relation 'cures': choose one of causes" in shown
+    assert "the base has no relation 'cures': choose one of Is_cause" in shown
     assert pool.read_bytes() == before
 
 

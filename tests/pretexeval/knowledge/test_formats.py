@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from pretexeval.config.tables import KnowledgeConfig
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.medqa import MedqaItem, read_medqa
 from pretexeval.knowledge.tables import read_table
@@ -465,6 +466,26 @@ def test_rows_of_relations_that_are_not_chosen_are_counted(tmp_path: Path) -> No
     assert empty == [f"{line}: the relation is empty: name it or delete the row, {remedy}" for line in (3, 6)]
     broken = write(tmp_path / "t.csv", f"head,relation,tail\n{CTD}gout,,fever,x\n")
     assert "line 7: has 4 fields" in read_error(broken, relations=["treats"])
+
+
+def test_blanks_in_the_name_of_a_relation_become_underscores(tmp_path: Path) -> None:
+    rows = [
+        "aspirin,Has  indication,fever",
+        "colchicine, Has\u00a0indication,gout",
+        "aspirin,RxNorm has ing,acid",
+    ]
+    path = write(tmp_path / "t.csv", "\n".join(["head,relation,tail", *rows]))
+    assert read_own(path).relations == ["Has_indication", "RxNorm_has_ing"]
+    query = write(tmp_path / "t.sql", "from read_csv($path)")
+    verdicts = write(
+        tmp_path / "v.csv", "relation,head,tail,verdict\nHas indication,aspirin,fever,undecided\n"
+    )
+    for settings in ({}, {"format": "sql", "query": query}):
+        base = read_own(path, relations=["Has indication"], verdicts=verdicts, **settings)
+        assert base.relations == ["Has_indication"]
+        assert list_tested(base) == [("colchicine", "gout")]
+    named = KnowledgeConfig(relations=("Has indication", "r"), shape={"is a ": "transitive"})
+    assert (named.relations, named.shape) == (("Has_indication", "r"), {"is_a": "transitive"})
 
 
 @pytest.mark.parametrize("surplus", ["", ",", ",,", ", ,"])
