@@ -30,7 +30,16 @@ VERSION = 3
 
 
 class OtherVersion(ValueError):
-    """A record was written by another version of this program."""
+    """A record was written by another version of this program.
+
+    Attributes:
+        is_newer: whether that version is newer than this one.
+    """
+
+    def __init__(self, version: object = None) -> None:
+        """Make an error from the version in the record."""
+        super().__init__("another version of pretexeval wrote it")
+        self.is_newer = isinstance(version, int) and version > VERSION
 
 
 class RecordError(InputError):
@@ -89,7 +98,7 @@ def parse_record(content: bytes, **expected: object) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise ValueError("it is not a JSON object")
     if "files" in record and record.get("version") != VERSION:
-        raise OtherVersion("another version of pretexeval wrote it")
+        raise OtherVersion(record.get("version"))
     if record.pop(CHECKSUM, None) != hash_json(record):
         raise ValueError("its content was changed after it was written")
     if record.pop("version", None):

@@ -29,6 +29,7 @@ from pretexeval.storage.layout import (
 )
 from pretexeval.storage.lease import Lease
 from pretexeval.storage.records import (
+    OtherVersion,
     find_manifest,
     find_record,
     parse_listed_files,
@@ -51,6 +52,10 @@ def transfer_all(transfer: Callable[[Item], Result], items: Sequence[Item]) -> l
         return list(pool.map(transfer, items))
 
 
+OTHER = (
+    "%s was written by another version of pretexeval: it stays, and is not used here; use one version on all "
+    "hosts (`pretexeval run CONFIG` asks no stored prompt twice)"
+)
 RENAMED = "%s is damaged (%s) and was renamed to %s; the next host that has the intact record sends it again"
 
 
@@ -110,6 +115,8 @@ class Store:
     def push_edition(self, edition_id: str) -> None:
         """Send the files that the bucket lacks, if the edition is complete here.
 
+        An edition of an older version of this program is replaced; one of a newer version stays.
+
         Raises:
             InputError: the bucket has an edition of this name with different content.
         """
@@ -123,8 +130,15 @@ class Store:
         if find_manifest(self.root, edition_id) is None:
             return
         refs, is_in_bucket = parse_listed_files(folder, path.read_bytes(), MANIFEST), is_whole is not None
+        other = None if is_in_bucket else _find_other_version(self.bucket, manifest_file(edition_id))
+        if other is not None and other.is_newer:
+            return
         if is_whole or (not is_in_bucket and all(ref.is_intact(self.root) for ref in refs)):
-            self._send_missing(self.bucket.list_objects(folder), [ref.path for ref in refs])
+            if other is not None:
+                # Readers skip a folder without a record, so they never see a mixture of old and new files.
+                self.bucket.remove(manifest_file(edition_id))
+            present = {} if other is not None else self.bucket.list_objects(folder)
+            self._send_missing(present, [ref.path for ref in refs])
             if not is_in_bucket and self.bucket.create(manifest_file(edition_id), path.read_bytes()) is None:
                 # Another host has completed the edition meanwhile. Check that it is the same.
                 self.pull_edition(edition_id)
@@ -152,12 +166,16 @@ class Store:
                 _write_if_changed(path, content)
 
     def push_evaluation_files(self, folder: str) -> None:
-        """Send the files of an evaluation by its folder, if it is complete here and not the same there."""
+        """Send the files of an evaluation by its folder, if it is complete here and not the same there.
+
+        An evaluation of a newer version of this program stays.
+        """
         path = self.root / folder / RUN
         if self.bucket is None or find_record(path, "it is written or fetched again") is None:
             return
         content, sent_before = path.read_bytes(), self._read_sound(folder, RUN)
-        if sent_before == content:
+        other = _find_other_version(self.bucket, f"{folder}/{RUN}") if sent_before is None else None
+        if sent_before == content or (other is not None and other.is_newer):
             return
         old_refs = parse_listed_files(folder, sent_before, RUN) if sent_before else []
         old_checksums = {ref.path: ref.sha256 for ref in old_refs}
@@ -227,19 +245,23 @@ class Store:
             yield lease.require_held
 
     def _read_sound(self, folder: str, name: str, **expected: object) -> bytes | None:
-        """Return the bytes of a record in the bucket, or None if it is missing or damaged.
+        """Return the bytes of a record in the bucket; None if it is missing, damaged or of another version.
 
-        A damaged one is renamed and named; the next host that has the intact record sends it again.
+        A record of another version stays. A damaged one is renamed and named; the next host that has the
+        intact record sends it again.
 
         Args:
             expected: values that the record must have.
         """
         if self.bucket is None or (content := self.bucket.read(f"{folder}/{name}")) is None:
             return None
+        address = f"{self.bucket.address}/{folder}/{name}"
         try:
             parse_record(content, **expected)
+        except OtherVersion:
+            logger.warning(OTHER, address)
+            return None
         except (ValueError, RecursionError) as error:
-            address = f"{self.bucket.address}/{folder}/{name}"
             logger.warning(RENAMED, address, error, f"{name}.damaged")
             self.bucket.rename_damaged(f"{folder}/{name}")
             return None
@@ -257,3 +279,14 @@ class Store:
 def _write_if_changed(path: Path, content: bytes) -> None:
     if not path.is_file() or path.read_bytes() != content:
         write_bytes(path, content)
+
+
+def _find_other_version(bucket: Bucket, path: str) -> OtherVersion | None:
+    """Return the error of a record in the bucket that another version of this program wrote."""
+    try:
+        parse_record(bucket.read(path) or b"")
+    except OtherVersion as error:
+        return error
+    except (ValueError, RecursionError):
+        return None
+    return None

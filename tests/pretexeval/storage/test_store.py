@@ -195,7 +195,12 @@ def test_different_edition_of_the_same_name_is_an_error(stores: Stores, edition:
 
 @pytest.mark.parametrize(
     "content",
-    [b"{", b"[]", b'{"files": {"../../x": {"rows": 1, "sha256": "0"}}}', b'{"edition_id": "x", "files": {}}'],
+    [
+        b"{",
+        b"[]",
+        b'{"version": 3, "files": {"../../x": {"rows": 1, "sha256": "0"}}}',
+        b'{"version": 3, "edition_id": "x", "files": {}}',
+    ],
 )
 def test_damaged_record_in_the_bucket_is_renamed_and_sent_again(
     stores: Stores, edition: Edition, bucket: Bucket, content: bytes, caplog: pytest.LogCaptureFixture
@@ -212,6 +217,37 @@ def test_damaged_record_in_the_bucket_is_renamed_and_sent_again(
     first.push_edition(edition.edition_id)
     second.pull_edition(edition.edition_id)
     assert read_tree(first.root, edition.folder) == read_tree(second.root, edition.folder)
+
+
+@pytest.mark.parametrize("version", ["", '"version": 2, ', '"version": 4, '])
+def test_records_of_another_version_in_the_bucket_stay_until_a_newer_version_replaces_them(
+    evaluations: Evaluations, edition: Edition, bucket: Bucket, version: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = evaluations
+    store = Store(first.storage)
+    store.push_edition(edition.edition_id)
+    answers = read_tree(first.root, "responses")
+    names = [f"{edition.folder}/manifest.json", f"{first.folder}/run.json"]
+    content = f'{{{version}"edition_id": "x", "files": {{}}}}'.encode()
+    for name in names:
+        bucket.send(name, content)
+    changed = next(iter(read_manifest_files(first.root, edition.edition_id)))
+    bucket.send(changed, b"-" * (first.root / changed).stat().st_size)
+    pull(second)
+    for name in names:
+        assert f"{bucket.address}/{name} was written by another version" in caplog.text
+        assert bucket.read(name) == content
+    assert read_tree(second.root, "responses") == answers
+    store.push_edition(edition.edition_id)
+    share(first)
+    is_newer = "4" in version
+    assert [bucket.read(name) == content for name in names] == [is_newer, is_newer]
+    pull(second)
+    if not is_newer:
+        assert read_tree(second.root, "editions", "predictions") == read_tree(
+            first.root, "editions", "predictions"
+        )
+    assert not [path for path in bucket.list_objects("") if path.endswith(".damaged")]
 
 
 def test_files_made_before_the_bucket_was_configured_are_sent_too(hosts: Hosts, evaluated: Path) -> None:
