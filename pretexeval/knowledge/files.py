@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -25,11 +26,18 @@ ENCODINGS = ("cp1252", "cp1250", "cp1251", "mac_roman", "gb18030", "shift_jis", 
 """Encodings that a message shows for a file that is not UTF-8."""
 _NO_NAMES = re.compile(r"(?i)^unnamed|\b(?:id|index|source|reference|notes?|count|score|weight|url)\b|_id$")
 _IDS = re.compile(r"\d{4}")
-_QUOTES = {
+MAX_COLUMNS = 8
+"""In a table with more columns that are not read, each of them may be a tail."""
+RDF = (
+    "convert it into OBO, for example with `robot convert`, or, if it is no ontology, export its triples as "
+    "a table of labels, for example with a SPARQL SELECT"
+)
+_SIGNS = {
+    re.compile(r"\s*<[^<>]+> <[^<>]+> .*"): RDF,
     re.compile(r'\s+".*"'): "delete the blanks before the quotation marks",
     re.compile(r"\s*'.*'"): "write double quotation marks in place of single ones",
 }
-"""The next step by the name of a column that has quotation marks."""
+"""The next step by the pattern of a column's name."""
 _RELATION = re.compile(r"(?i)^(?:relation|predicate|property|aspect)")
 
 
@@ -51,9 +59,10 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     content = read_bytes(path)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
+    order = "be" if content.startswith(b"\0") else "le"
     no_text = InputError(
-        f"{path} is no text: give a workbook the extension .xlsx, unpack an archive, or set layout = "
-        '{ encoding = "utf-16-le" } in [knowledge]'
+        f"{path} is no text: give a workbook the extension .xlsx, unpack an archive, save a text as UTF-8, "
+        f'or set layout = {{ encoding = "utf-16-{order}" }} in [knowledge]'
     )
     try:
         text = content.decode(encoding).removeprefix("\ufeff")
@@ -173,9 +182,11 @@ def find_columns(
                 )
             else:
                 advice += _suggest_names(found, columns, named, place)
+        if repeated := [name for name, n in Counter(found).items() if n > 1 and name.strip()]:
+            advice = f"{', '.join(repeated)} stands above several columns: give each its own name"
         if named.keys() & set(missing):
             advice = "correct layout in [knowledge]"
-        advice = next((said for sign, said in _QUOTES.items() if any(map(sign.fullmatch, found))), advice)
+        advice = next((said for sign, said in _SIGNS.items() if any(map(sign.fullmatch, found))), advice)
         raise InputError(f"{path} has no column {listed}; it has {', '.join(found)}: {advice}")
     return columns
 
@@ -197,6 +208,8 @@ def _suggest_names(
     named_values = zip(missing, (json.dumps(value, ensure_ascii=False) for value in values), strict=False)
     pairs = ", ".join(f"{name} = {value}" for name, value in named_values)
     setting = f'{place}, or, with format "table", in [knowledge]: layout = {{ {pairs} }}'
+    if len(others) > MAX_COLUMNS:
+        setting += "; if each column is a tail, read the file with the query of docs/knowledge-bases.md"
     return f" {setting}" if missing and len(values) >= len(missing) else ""
 
 
@@ -210,7 +223,12 @@ def describe_query(source: str = "read_csv($path)") -> str:
 
 def unnest(source: str, column: str) -> str:
     """Return the source from which a query reads a row for each object of a list in this column."""
-    return f"(select *, unnest({column}, max_depth := 2) from {source})"
+    return f"(select *, unnest({quote_column(column)}, max_depth := 2) from {source})"
+
+
+def quote_column(name: str) -> str:
+    """Return the name of a column as a query writes it."""
+    return name if re.fullmatch(r"[A-Za-z]\w*", name) else f'"{name.replace(chr(34), 2 * chr(34))}"'
 
 
 def read_records(

@@ -27,7 +27,7 @@ _BREAKS = "\u00ad\u200b\u2060\ufeff"
 _UNTIDY = rf"{ENTITY}|[\p{{Zs}}--\x20]|\x20\x20|[{_BREAKS}]"
 _ENTITY, _BLANKS = re.compile(ENTITY), re.compile(r"[^\S\t-\r\x1c-\x1f\x85\u2028\u2029]+")
 NOTE = (
-    r"<[/!]?[A-Za-z][^<>]*>|[*†‡§#®™¹²³]+$|\s*\[[^\]]*\]$|\s*\(see [^()]*\)$"
+    r"<[/!]?[A-Za-z][^<>]*>|[*†‡§#®™¹²³⁰⁴-⁹ᵃ-ᵢ]+$|\s*\[[^\]]*\]$|\s*\(see [^()]*\)$"
     r"|\(?\b[A-Za-z]\w{0,9}:[A-Za-z]{0,4}\d+\b\)?"
     r"|\s*(?i:\((?:drug|disorder|finding|procedure|substance|(?:medicinal )?product|organism|event|situation"
     r"|(?:morphologic )?abnormality|body structure|qualifier value|observable entity|clinical drug)\))$"

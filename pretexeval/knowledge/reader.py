@@ -166,10 +166,13 @@ def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:
     """Raise InputError if no row of a relation can be tested."""
     tested = base.triplets.filter(~pl.col("also_true"))["relation"].unique().to_list()
     if empty := sorted(set(relations) - set(tested)):
+        starts = tuple(f"{relation}: " for relation in empty)
+        lost = (item for item in base.left_out if item.what.startswith(starts))
+        example = next((f". For example, {item.what}: {item.reason}" for item in lost), "")
         raise InputError(
             f"nothing to test in {', '.join(empty)}: every row is marked {', '.join(MARKS)}, contradicts "
             "another one, or has a head or a tail that is no name; add other rows, or leave the relation "
-            "out of relations in [knowledge]"
+            f"out of relations in [knowledge]{example}"
         )
 
 

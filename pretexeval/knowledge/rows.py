@@ -175,7 +175,7 @@ def _find_problem() -> pl.Expr:
         pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,199}$")).then(
             pl.format(
                 f"relation '{{}}' {_NO_FILE}: use a to z, digits, _ and -, at most 200 of them (a query can "
-                f"rename it: replace(relation, '/', '_') as relation), or {CHOOSE}",
+                f"rename it: regexp_replace(relation, '[^A-Za-z0-9_-]+', '_', 'g') as relation), or {CHOOSE}",
                 pl.col("relation").str.slice(0, 40),
             )
         ),
@@ -207,9 +207,10 @@ def _find_problem() -> pl.Expr:
 def _check_name(column: str) -> pl.Expr:
     name = pl.col(column)
     other = f", or {CHOOSE}" if column == "relation" else ""
+    row = " (a text has no merged cells: repeat the head in each row)" if column == "head" else ""
     return (
         pl.when(name.is_null() | (name == ""))
-        .then(pl.lit(f"the {column} is empty: name it or delete the row{other}"))
+        .then(pl.lit(f"the {column} is empty: name it or delete the row{row}{other}"))
         .when(name.str.contains(f"^[{INVISIBLE}{BLANK}\\s]*$"))
         .then(pl.lit(f"the {column} has only characters that nobody sees: name it or delete the row"))
         .when(name.str.contains(r"[\x{80}-\x{9F}]"))

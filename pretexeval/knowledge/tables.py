@@ -21,6 +21,7 @@ from pretexeval.config.tables import LayoutConfig
 from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.files import (
     NO_HEADER,
+    RDF,
     TRIPLET,
     WORKBOOKS,
     Rows,
@@ -28,6 +29,7 @@ from pretexeval.knowledge.files import (
     find_columns,
     fold_column,
     parse_json,
+    quote_column,
     read_records,
     read_sheets,
     read_text,
@@ -67,7 +69,7 @@ IN_FOLDERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Extensions of the tables in a folder. Files of other kinds are named by themselves."""
 REMEDIES = {
     r"numbers|gsheet": "save it as .xlsx",
-    r"owl|ttl|rdf|nt": "convert it into OBO, for example with `robot convert`",
+    r"owl|ttl|rdf|nt|n3|nq|trig|jsonld": RDF,
     r"xml|html?": "convert it into CSV or JSON, which a query can read",
     r"zip|gz|7z|tar|bz2|xz|rar": "unpack it, and set path to its table",
     r"db|sqlite.?|duckdb": "export the table as CSV",
@@ -334,7 +336,7 @@ def _describe_nested(path: Path, encoding: str, column: str) -> str:
     if isinstance(whole, dict) and column not in whole:
         # The only list in it holds the rows.
         (rows,) = (key for key, value in whole.items() if isinstance(value, list))
-        source = f"(select unnest({rows}, max_depth := 2) from {source})"
+        source = f"(select unnest({quote_column(rows)}, max_depth := 2) from {source})"
     return f"its objects hold lists of objects: read them with {describe_query(unnest(source, column))}"
 
 
@@ -401,6 +403,8 @@ def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
             source = unnest(source, "symptoms") if isinstance(dtype, pl.List) else source
             files = f"; if path is a folder, write $path || '/*{path.suffix}'"
             advice = f", or read it with {describe_query(source)}{files}" if dtype.is_nested() else ""
+            if isinstance(dtype, pl.Struct):
+                advice += f"; {found}.{dtype.fields[0].name} is a field of it"
             raise InputError(f"{path}: column {found} is of type {dtype}: store it as text{advice}")
     is_list = {name: isinstance(dtype, pl.List) for name, dtype in frame.schema.items()}
     return frame.cast({name: pl.List(pl.String) if is_list[name] else pl.String for name in is_list})
