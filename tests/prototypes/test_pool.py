@@ -62,6 +62,8 @@ def test_a_relation_of_ones_own_is_one_table_and_may_extend_a_bundled_pool(tmp_p
     assert pool.name == "own"
     prototypes = pool.select_relation("may_cure")
     assert prototypes.instance == ("TakesDrug", "HasCurableDisease")
+    quoted = load_pool(write_pool(tmp_path, OWN.replace("[may_cure]", '["may cure"]')))
+    assert quoted.relations == pool.relations
     denial = Cell("The drug [X] cannot cure [Y].", ("Use of [X] is not known to end [Y].",))
     assert prototypes.cells["dn"] == denial
     assert prototypes.cells["ins"].wordings == ()
