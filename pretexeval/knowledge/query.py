@@ -18,7 +18,7 @@ from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.files import TRIPLET, find_columns, read_bytes, read_text
 from pretexeval.knowledge.rows import BLANKS, Source, build_source_rows
 from pretexeval.knowledge.tables import DENIALS, OPTIONAL, find_denied, split_lists, store_as_text
-from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.errors import InputError, count_noun
 from pretexeval.primitives.literal_paths import escape_pattern
 
 SETTINGS = {
@@ -227,7 +227,7 @@ def read_ontology(path: Path, encoding: str = "utf-8") -> Source:
     ends = (pl.coalesce(end, f"{end}_id", pl.lit("nothing")).first() for end in ("head", "tail"))
     counted = examples.group_by("relation", maintain_order=True).agg(*ends, n=pl.len())
     left_out = tuple(
-        LeftOut(path.name, f"{n:,} rows of {relation}, such as {head} → {tail}", NOT_NAMED)
+        LeftOut(path.name, f"{count_noun(n, 'row')} of {relation}, such as {head} → {tail}", NOT_NAMED)
         for relation, head, tail, n in counted.iter_rows()
     )
     if left_out and len(examples) == len(links):

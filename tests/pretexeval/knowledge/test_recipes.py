@@ -146,14 +146,14 @@ def test_links_of_terms_without_a_name_are_counted_and_connect_the_hierarchy(tmp
         base = read_own(path)
         assert base.triplets.select("relation", "head", "tail").rows() == [("is_a", "term 1", "term 2")]
         assert [(item.where, item.what, item.reason) for item in base.left_out] == [
-            (name, "1 rows of found_in, such as M:6 → term 1", NOT_NAMED),
+            (name, "1 row of found_in, such as M:6 → term 1", NOT_NAMED),
             (name, "3 rows of is_a, such as term 3 → M:4", NOT_NAMED),
         ]
         below = pl.DataFrame({"name": ["term 3"], "name_id": ["M:3"]})
         edges = read_hierarchy(path, None, [below])[0].rows()
         assert edges == [("id:M:3", "id:M:4"), ("id:M:4", "id:M:2")]
     unnamed = write(tmp_path / "x.obo", "[Term]\nid: M:1\nis_a: M:2\n")
-    assert "x.obo: 1 rows of is_a, such as M:1 → M:2: the ontology has no name" in read_error(unnamed)
+    assert "x.obo: 1 row of is_a, such as M:1 → M:2: the ontology has no name" in read_error(unnamed)
 
 
 @needs_reference
