@@ -268,9 +268,9 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("last_line", read_last_line),
     ("text_alone", read_text_alone),
     ("concluded_text", read_concluded_text),
+    ("nearest_text", read_nearest_text),
     ("only_text", read_only_text),
     ("opening_text", read_opening_text),
-    ("nearest_text", read_nearest_text),
     ("listed_texts", read_listed_texts),
 )
 # A reply that begins with a refusal, or calls several options right, can meet only the first of them.

@@ -13,6 +13,7 @@ from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 # One character for one, so that places in a text stay the same.
 PLAIN = str.maketrans("‘’“”‐‑–\u00a0ß", "''\"\"--- β")
+ACTION = compile_phrases("action")
 POSSESSIVE = re.compile(r"(?<=s)'(?= \w)")
 EDGES = " \t\r\n\"'.,;:*_`[]"
 # Between the words of an option, a quotation may have other commas and small words, and an abbreviation.
@@ -62,8 +63,10 @@ class AnswerOptions:
     @cached_property
     def quotations(self) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
         """Return the quotations of options in a folded text, and the letters of these options."""
+        short = {ACTION.sub("", text): letters for text, letters in self.by_text.items()}
+        named = [text for text in short if " " in text and sum(text in other for other in self.by_text) == 1]
         patterns = []
-        for text, letters in self.by_text.items():
+        for text, letters in (self.by_text | {text: short[text] for text in named}).items():
             words = [word.rstrip(",;") for word in text.split() if word not in SMALL_WORDS]
             quoted = BETWEEN_WORDS.join(map(re.escape, words if len(words) > 1 else [text]))
             if len(text) >= MIN_QUOTED:
@@ -205,7 +208,7 @@ def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
     if text[place].islower():
         return (end > place + 1 and not rest[:1].isalnum()) or LOWER_END.match(rest) is not None
     # Chinese and Japanese words follow without a space.
-    if not rest or rest[0] in "\n,:;/&?!()–—…\\|<" or rest[0] in "是项項选選因和與与及或のはがで입이예":
+    if not rest or rest[0] in "\n,:;/&?!()–—…\\|<是项項选選因和與与及或のはがで입이예" or rest[:2] == "正确":
         return True
     if end > place + 1 and not (rest[0].isalnum() or rest[0] in "-'’"):
         return True

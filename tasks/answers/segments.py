@@ -22,6 +22,7 @@ SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 ESCAPED_TAG = re.compile(r"&lt;/?\w{1,20}&gt;")
 LABELLED_VERDICT = compile_phrases("labelled_verdict")
+GLUED = compile_phrases("glued")
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)} | {"。": ". ", "、": ", "})
@@ -50,7 +51,7 @@ def tidy_text(response: str) -> str:
     """
     if ESCAPED_TAG.search(response):
         response = html.unescape(response)
-    text = SPACES.sub(" ", STRUCK.sub(" ", response.translate(FULL_WIDTH)))
+    text = GLUED.sub(r"\g<0> ", SPACES.sub(" ", STRUCK.sub(" ", response.translate(FULL_WIDTH))))
     return LABELLED_VERDICT.sub("\n", LINES.sub("\n\n", text)).strip()
 
 
@@ -79,7 +80,7 @@ def split_other_statement(text: str, question: str) -> tuple[str, str]:
 
 def list_stems(text: str) -> set[str]:
     """Return the words of a folded text without endings, articles, prepositions and words for the patient."""
-    words = text.translate(WITHOUT_SIGNS).split()
+    words = text.translate(WITHOUT_SIGNS).replace("ncy", "nt").split()
     return {re.sub("(?:ing|ed|es|s|e)$", "", word) for word in words if not SMALL.fullmatch(word)}
 
 

@@ -7,7 +7,7 @@ from tasks.answers.segments import SENTENCE_START, SMALL, TURNS, list_stems
 from tasks.answers.unwrapping import WORDS_OF, compile_phrases
 
 Found = tuple[str, ...]
-QUOTED_PART = re.compile(r'"([^"]+)"')
+QUOTED_PART = re.compile(r'(?<!\S)"(\S.*?)(?<!\s)"')
 DENIALS = {"not", "never", "n't"}
 REASON = re.compile(r",? (?:because|since|as (?:it|the|this)|which)\b")
 MAX_ADDED = 12
@@ -160,19 +160,25 @@ def read_listed_texts(text: str, options: AnswerOptions) -> Found:
     return ()
 
 
+def _find_holder(part: str, options: AnswerOptions) -> Found:
+    """Return the letters of the only option that has these words in a row."""
+    words, texts = rf"(?<!\w){re.escape(part)}(?!\w)", options.by_text.items()
+    holders = [letters for text, letters in texts if part in text and re.search(words, text)]
+    return holders[0] if len(holders) == 1 else ()
+
+
 def read_nearest_text(text: str, options: AnswerOptions) -> Found:
-    """Read the option whose words a conclusion has nearly all: "Candidal vaginitis is the most likely"."""
-    words = {letter: list_stems(option) for option, letters in options.by_text.items() for letter in letters}
-    common = set.intersection(*words.values()) if words else set()
-    short = {letter: ABBREVIATED.findall(text) for letter, text in zip(words, options.texts, strict=False)}
+    """Read the only option that has the whole text within it, or whose words a conclusion has nearly all."""
+    if " " in text and (held := _find_holder(fold_text(text).strip(EDGES), options)):
+        return held
     for sentence in reversed(CLOSED_SENTENCES.split(fold_text(text))):
         if not CONCLUDES.search(sentence) or TURNS.search(sentence):
             continue
-        if named := NAMED_PART.search(sentence):
-            part = re.compile(rf"(?<!\w){re.escape(named[1] or named[2])}(?!\w)")
-            holders = [letters for option, letters in options.by_text.items() if part.search(option)]
-            if len(holders) == 1:
-                return holders[0]
+        if (named := NAMED_PART.search(sentence)) and (held := _find_holder(named[1] or named[2], options)):
+            return held
+        words = {letter: list_stems(text) for text, letters in options.by_text.items() for letter in letters}
+        common = set.intersection(*words.values()) if words else set()
+        short = {name: ABBREVIATED.findall(text) for name, text in zip(words, options.texts, strict=False)}
         said = list_stems(sentence)
         shares = [
             (len(own & said - common) / max(len(own - common), 1), letter)
