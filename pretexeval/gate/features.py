@@ -58,7 +58,10 @@ def read_polarity(tokens: Sequence[str], tags: Tags, known: frozenset[str] | Non
     in_condition = in_condition.intersection(negations).difference(ends)
     claimed = [i for i in negations if i not in ends and i not in in_condition]
     is_negated = _is_claim_denied(tokens, claimed)
-    force = _find_force(tokens, tags, claimed) if is_negated else "affirmed"
+    force = _find_force(tokens, tags, claimed if is_negated else claimed[:1])
+    # "Need not be withheld" denies nothing, but "must not be withheld" says more.
+    is_optional = force == "not always" and set(SLOTS).isdisjoint(tokens[claimed[0] : claimed[-1]])
+    force = force if is_negated or is_optional else "affirmed"
     # "A lack of a deficiency in X" is no lack of X.
     absent = frozenset(slot for slot, n in Counter(ends.values()).items() if n % 2)
     return Polarity(absent, len(in_condition) % 2 == 1, is_negated, force)
@@ -67,11 +70,16 @@ def read_polarity(tokens: Sequence[str], tags: Tags, known: frozenset[str] | Non
 def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | None) -> str | None:
     """Return the slot that the negation denies, as in "other than X", "what is not X" or "without X"."""
     before, after = tokens[max(0, at - 2) : at], tokens[at + 1 : at + 6]
+    own = known if known is not None else SLOTS
     # "X deficiency" says the same as "a lack of X".
-    if known and before and before[-1] in known and tokens[at] in ("deficiency", "shortage"):
+    if before and before[-1] in own and tokens[at] in ("deficiency", "shortage"):
         return before[-1]
     end = next((i for i, word in enumerate(after) if word in SLOTS or word in _PHRASE_ENDS), len(after))
     slot = after[end] if end < len(after) and after[end] in SLOTS else None
+    # "Not taking X" and "refraining from X" deny the act, and not what it does.
+    act = tokens[at : at + 1 + (tokens[at] == "not")][-1]
+    if (not before or before[-1] == "by") and act.endswith("ing") and act != "nothing":
+        return slot
     if tokens[at] == "not" and at == 2 and tokens[0] == "it" and "that" in tokens[at:]:
         focus = tokens[at + 1 : tokens.index("that", at)]
         is_part = not any(word in SLOTS or word in WORDS["truths"] or tag_word(word) for word in focus)
@@ -89,13 +97,11 @@ def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | Non
         is_noun_phrase = (WORDS["prepositions"] - {"of"} | _COPULAS).isdisjoint(after[:end])
         is_complement = tokens[at] == "not" and not WORDS["auxiliaries"].isdisjoint(before[-1:])
         is_relative = not _COPULAS.isdisjoint(before) and not WORDS["relatives"].isdisjoint(before)
-        is_noun_phrase = is_noun_phrase and not after[0].endswith(("ed", "ing"))
         # "A non-carrier of X" denies that somebody carries X.
-        is_noun_phrase = is_noun_phrase and not (tokens[at] == "non" and end)
+        is_noun_phrase &= not (after[0].endswith(("ed", "ing")) or (tokens[at] == "non" and end))
         return slot if is_noun_phrase and (not is_complement or is_relative) else None
     # "X is absent", "X deficiency"
     is_predicate = tokens[at] in WORDS["privative"] and not _COPULAS.union(SLOTS).isdisjoint(before[-1:])
-    own = known if known is not None else SLOTS
     return next((token for token in before if is_predicate and token in own), None)
 
 
@@ -219,10 +225,12 @@ def extract_features(masked: tuple[str, ...]) -> SentenceFeatures:
 
 def compare_polarity(statement: SentenceFeatures, text: SentenceFeatures) -> str | None:
     """Return "polarity" if the text reverses the statement, "modality" if it is more or less sure."""
-    # "Unmasked" denies nothing where the statement has "unmask".
+    # "Unmasked" denies nothing where the statement has "unmask", and "held" denies as much as "withheld".
     said = {stem_word(word) for word, tags in zip(statement.tokens, statement.tags, strict=True) if not tags}
+    pauses = WORDS["pausing"].intersection(statement.tokens)
+    paused = frozenset().union(*map(tag_word, pauses)) & {"neg"}
     tags = [
-        tags - {"neg"} if stem_word(word) in said else tags
+        paused if pauses and word in WORDS["pausing"] else tags - {"neg"} if stem_word(word) in said else tags
         for word, tags in zip(text.tokens, text.tags, strict=True)
     ]
     own, other = statement.polarity, read_polarity(text.tokens, tags, statement.polarity.absent)
@@ -230,9 +238,8 @@ def compare_polarity(statement: SentenceFeatures, text: SentenceFeatures) -> str
     is_turned = False
     if ways & statement.vocabulary and ways & text.vocabulary:
         lost, new = _list_own_tags(statement, text) & ways, _list_own_tags(text, statement) & ways
-        is_turned = bool(
-            ways & text.vocabulary - statement.vocabulary or (lost and new and lost.isdisjoint(new))
-        )
+        is_added = not (ways & text.vocabulary).issubset(statement.vocabulary)
+        is_turned = is_added or (bool(lost and new) and lost.isdisjoint(new))
     if is_turned or replace(own, force="") != replace(other, force=""):
         return "polarity"
     is_kept = own.force == other.force and _is_modality_kept(statement, text, other.is_negated)
@@ -253,9 +260,8 @@ def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures, is_de
     for tag, mode in _IMPLIED_MODES.items():
         if tag in statement.vocabulary or (tag in text.vocabulary and mode not in text.modes):
             changed -= {mode}
-    is_future = statement.premise is None and not {"will", "one_day"}.isdisjoint(
-        {*text.tokens}.difference(statement.tokens)
-    )
+    added = {*text.tokens}.difference(statement.tokens)
+    is_future = statement.premise is None and not added.isdisjoint(("will", "one_day"))
     if is_denied:
         # "Must not" forbids as "should not" does.
         changed -= {"must", "should"} if {"must", "should"}.issubset(statement.modes ^ text.modes) else set()

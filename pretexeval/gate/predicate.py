@@ -54,7 +54,7 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     is_risk_added = "time" in statement.stated and "hazard" in text.hinted - statement.hinted
     # "Is a risk factor for X" does not say "leads to X".
     is_risk_lost = "hazard" in statement.hinted - text.hinted and "cause" in text.stated - statement.stated
-    is_changed = bool(added) or is_lost or is_risk_added or is_risk_lost or _adds_direction(statement, text)
+    is_changed = bool(added) or is_lost or is_risk_added or is_risk_lost or _changes_degree(statement, text)
     is_changed = is_changed or _is_turned(statement.tokens, text.tokens)
     # Ideas are compared only if the text names no class of relation in place of that of the statement. A
     # vague class, as of "is carried by", does not count where a word of the statement has an idea.
@@ -63,15 +63,14 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         has_idea = any(map(find_ideas, statement.tokens))
         is_classed = bool(statement.hinted) and (not has_idea or not text.hinted <= _VAGUE)
     # The opposite of a word ("wider", "narrower") says the same of exchanged names.
-    if is_classed or _has_opposite(statement.tokens, text.tokens):
-        return is_changed
-    return is_changed or _has_other_idea(statement.tokens, text.tokens)
+    is_compared = not (is_classed or _has_opposite(statement.tokens, text.tokens))
+    return is_changed or (is_compared and _has_other_idea(statement.tokens, text.tokens))
 
 
 def _has_opposite(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether a word of the statement is replaced by its opposite."""
     lost, new = set(statement).difference(text), set(map(stem_word, set(text).difference(statement)))
-    return any(not new.isdisjoint(_OPPOSITES.get(stem_word(word), ())) for word in lost)
+    return any(not new.isdisjoint(_OPPOSITES.get(stem, ())) for stem in {*map(stem_word, lost)} - new)
 
 
 def _is_subject_kept(statement: Sequence[str], text: Sequence[str]) -> bool:
@@ -80,7 +79,8 @@ def _is_subject_kept(statement: Sequence[str], text: Sequence[str]) -> bool:
         own, other = ({*words[words.index("than") :]} for words in (statement, text))
         return own.intersection(SLOTS) == other.intersection(SLOTS)
     firsts = [next(word for word in words if word in SLOTS) for words in (statement, text)]
-    passive = [any(w.endswith("ed") and n == "by" for w, n in pairwise(words)) for words in (statement, text)]
+    pairs = [() if WORDS["copulas"].isdisjoint(words) else pairwise(words) for words in (statement, text)]
+    passive = [any(w.endswith("ed") and n in ("by", "with") for w, n in each) for each in pairs]
     return (firsts[0] == firsts[1]) == (passive[0] == passive[1])
 
 
@@ -144,8 +144,12 @@ def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> 
     )
 
 
-def _adds_direction(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
-    """Return whether the text adds that something rises, falls or is abnormal."""
+def _changes_degree(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+    """Return whether the text adds that something rises, falls, is abnormal, or only that it is there."""
+    is_there = not WORDS["presence"].difference(statement.tokens).isdisjoint(text.tokens)
+    graded = [not _GRADED.isdisjoint(map(stem_word, x.tokens)) for x in (statement, text) if is_there]
+    if graded == [True, False]:
+        return True
     own, ideas = statement.vocabulary, _list_ideas(statement.tokens)
     # "Eliminates" adds nothing to "clears", which states the same idea.
     pairs = zip(text.tokens, text.tags, strict=True)
@@ -167,6 +171,8 @@ _PHRASE_EDGES = _BOUNDARIES.union(WORDS["places"], WORDS["particles"], SLOTS)
 _TYPE_CHANGING = frozenset(map(stem_word, WORDS["type_changing"]))
 # A form of an entity that a statement speaks of must not get lost.
 _FORMS = frozenset(map(stem_word, ("variant", "mutation", "deletion", "deficiency", "overexpression")))
+_TOLD_FORMS = _FORMS.union(map(stem_word, WORDS["privative"]))
+_GRADED = frozenset(map(stem_word, WORDS["graded"]))
 _RANKS = load_partners("same_ranks")
 Stems = frozenset[str]
 
@@ -198,11 +204,10 @@ def is_entity_changed(statement: Sequence[str], text: Sequence[str], known: Stem
     """
     forms = {word for word in statement if stem_word(word) in _FORMS}
     new = [word for word in text if word not in statement or word in forms]
-    if forms and not any(stem_word(word) in _FORMS or "abnormal" in tag_word(word) for word in new):
-        return True
+    is_told = not forms or any(stem_word(word) in _TOLD_FORMS or "abnormal" in tag_word(word) for word in new)
     places = (i for i, token in enumerate(text) if token in SLOTS)
     rules = (_is_narrowed, _is_extended, _is_part_of_other)
-    return any(is_other(text, at, known) for at in places for is_other in rules)
+    return not is_told or any(is_other(text, at, known) for at in places for is_other in rules)
 
 
 def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
@@ -237,7 +242,9 @@ def _is_extended(text: Sequence[str], at: int, known: Stems) -> bool:
     if not after:
         return False
     if after[0] in ("and", "or", "plus", "of"):
-        following = [word for word in after[1:] if word not in WORDS["determiners"] | WORDS["prepositions"]]
+        # The second "right" of "in the right ventricle or the right atrium" is a word of the name.
+        said = known if after[0] == "or" else frozenset()
+        following = [w for w in after[1:] if w not in _BOUNDARIES and stem_word(w) not in said]
         return bool(following) and _is_noun(following[0], following[1:2], known, is_listed=after[0] != "of")
     # "X mimics Y" is a predicate, "X mimics do" is not.
     is_other = make_singular(after[0]) in WORDS["type_changing"] and stem_word(after[0]) not in known
@@ -269,7 +276,7 @@ def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
         return True
     if text[start] in ("of", "to", "against", "for"):
         # "X metastasizes to Y" and "X is resistant to Y" are predicates.
-        is_verb = text[start - 2] in _BEFORE_VERB - {"and"}
+        is_verb = start > 1 and text[start - 2] in _BEFORE_VERB - {"and"}
         return not (is_verb or is_predicate_noun(text, start)) and stem_word(before) in _TYPE_CHANGING - known
     return text[start] in ("and", "or", "plus", "(") and _is_noun(before, (), known)
 
@@ -314,9 +321,7 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
     last = max(i for i, token in enumerate(text) if token in SLOTS)
     asides = [text[at + 1 : end] for at, end in pairwise(commas) if text[at + 1] in WORDS["inserting"]]
     # "X, a bacterium, …" only says of which class X is.
-    asides = [
-        x for x in asides if len(x) > 3 or not (x[-1] in WORDS["class_nouns"] or find_noun_kinds(x[-1]))
-    ]
+    asides = [x for x in asides if x[3:] or not (x[-1] in WORDS["class_nouns"] or find_noun_kinds(x[-1]))]
     if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
         return True
     # "… in overdose", "In pregnancy, …"

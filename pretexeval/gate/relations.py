@@ -220,14 +220,15 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
     if articles and WORDS["prepositions"].isdisjoint(after[articles[-1] :]):
         after = after[: articles[-1]]
     is_governing = WORDS["prepositions"].issuperset(after) or "by" in after[-1:]
+    is_governing |= tokens[0] == "what" and WORDS["copulas"].issuperset(after)  # "What X supplies is Y"
     is_owned = before[1:] == ("of",) and not WORDS["copulas"].isdisjoint(tokens[first + 1 : start])
     if is_owned and WORDS["prepositions"].isdisjoint(tokens[first + 1 : start - 1]):
         yield f"{stem_word(before[0])} of", subject
     elif at < second and _is_role_verb(tokens, at) and is_governing:
         is_participle = verb.endswith(("ed", "en", "wn", "un")) or "by" in after
         is_passive = is_participle and not WORDS["copulas"].isdisjoint(helpers)
-        # "X is stored in Y" is what Y does, "X is attached to Y" is what X does.
-        is_turned = is_passive and not _AGENTS.isdisjoint(after)
+        # "X is stored in Y" and "X is used for Y" are what Y does, "X is attached to Y" is what X does.
+        is_turned = is_passive and (verb == "used" or not _AGENTS.isdisjoint(after))
         # "Through Y passes X" is what X does.
         is_turned = is_turned or (not is_passive and not after and follows_place(tokens))
         yield _stem_verb(verb), other if is_turned else subject
@@ -243,6 +244,9 @@ def _list_own_sources(tokens: Sequence[str], first: int, second: int) -> Iterato
             continue
         if noun and noun not in _NO_OWNER and not find_noun_kinds(noun):
             yield f"of {stem_word(noun)}", tokens[at]
+        # "X receives what Y emits", "the blood drained by Y"
+        if tokens[start - 1] == "by" and tokens[start - 2].endswith("ed"):
+            yield _stem_verb(tokens[start - 2]), tokens[at]
     # "Most carriers of X", "all patients with X"; not "most common".
     for at, (word, noun) in enumerate(pairwise(tokens[:second])):
         if word in ("most", "all", "every") and (noun.endswith("rs") or "person" in tag_word(noun)):
