@@ -77,7 +77,7 @@ def _find_denied_end(tokens: Sequence[str], at: int, known: frozenset[str] | Non
     end = next((i for i, word in enumerate(after) if word in SLOTS or word in _PHRASE_ENDS), len(after))
     slot = after[end] if end < len(after) and after[end] in SLOTS else None
     # "Not taking X" and "refraining from X" deny the act, and not what it does.
-    act = tokens[at : at + 1 + (tokens[at] == "not")][-1]
+    act = after[0] if after and tokens[at] == "not" else tokens[at]
     if (not before or before[-1] == "by") and act.endswith("ing") and act != "nothing":
         return slot
     if tokens[at] == "not" and at == 2 and tokens[0] == "it" and "that" in tokens[at:]:

@@ -144,11 +144,15 @@ def _only_names_products(tokens: Sequence[str], statement: SentenceFeatures) -> 
     )
 
 
+def _is_graded(tokens: Sequence[str]) -> bool:
+    """Return whether a word says more than that a thing is there: "rich in", "a hallmark of"."""
+    return not _GRADED.isdisjoint(map(stem_word, tokens))
+
+
 def _changes_degree(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text adds that something rises, falls, is abnormal, or only that it is there."""
     is_there = not WORDS["presence"].difference(statement.tokens).isdisjoint(text.tokens)
-    graded = [not _GRADED.isdisjoint(map(stem_word, x.tokens)) for x in (statement, text) if is_there]
-    if graded == [True, False]:
+    if is_there and _is_graded(statement.tokens) and not _is_graded(text.tokens):
         return True
     own, ideas = statement.vocabulary, _list_ideas(statement.tokens)
     # "Eliminates" adds nothing to "clears", which states the same idea.
@@ -321,7 +325,9 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
     last = max(i for i, token in enumerate(text) if token in SLOTS)
     asides = [text[at + 1 : end] for at, end in pairwise(commas) if text[at + 1] in WORDS["inserting"]]
     # "X, a bacterium, …" only says of which class X is.
-    asides = [x for x in asides if x[3:] or not (x[-1] in WORDS["class_nouns"] or find_noun_kinds(x[-1]))]
+    asides = [
+        x for x in asides if len(x) > 3 or not (x[-1] in WORDS["class_nouns"] or find_noun_kinds(x[-1]))
+    ]
     if sum(map(is_added, text[last + 2 :])) > 1 or any(is_added(word) for aside in asides for word in aside):
         return True
     # "… in overdose", "In pregnancy, …"

@@ -226,9 +226,14 @@ def unnest(source: str, column: str) -> str:
     return f"(select *, unnest({quote_column(column)}, max_depth := 2) from {source})"
 
 
+def quote_name(name: str) -> str:
+    """Return the name of a column in the quotation marks of SQL."""
+    return f'"{name.replace(chr(34), 2 * chr(34))}"'
+
+
 def quote_column(name: str) -> str:
-    """Return the name of a column as a query writes it."""
-    return name if re.fullmatch(r"[A-Za-z]\w*", name) else f'"{name.replace(chr(34), 2 * chr(34))}"'
+    """Return the name of a column as a query that is shown writes it: only unusual names are quoted."""
+    return name if re.fullmatch(r"[A-Za-z]\w*", name) else quote_name(name)
 
 
 def read_records(

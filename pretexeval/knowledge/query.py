@@ -15,7 +15,7 @@ import polars as pl
 
 import configs
 from pretexeval.knowledge.base import LeftOut
-from pretexeval.knowledge.files import TRIPLET, find_columns, read_bytes, read_text
+from pretexeval.knowledge.files import TRIPLET, find_columns, quote_name, read_bytes, read_text
 from pretexeval.knowledge.rows import BLANKS, Source, build_source_rows
 from pretexeval.knowledge.tables import DENIALS, OPTIONAL, find_denied, split_lists, store_as_text
 from pretexeval.primitives.errors import InputError, count_noun
@@ -94,7 +94,7 @@ def select_columns(
             found = connection.execute(f"describe {select}", parameters).fetchall()
             columns = [name for name, *_ in found]
             names = find_columns(query, columns, required, optional)
-            wanted = [f'"{found.replace(chr(34), 2 * chr(34))}" as {name}' for name, found in names.items()]
+            wanted = [f"{quote_name(found)} as {name}" for name, found in names.items()]
             chosen = f"select {', '.join(wanted) or '*'} from ({select})"
             if relations:
                 chosen += (
